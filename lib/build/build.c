@@ -66,7 +66,9 @@ static void ports_build(
 
 		p->mac = ports[i].mac;
 		p->mtu = c->mtu;
-		p->unprotected = c->unprotected;
+		s->iface[i] = (struct iface){.port = (uint16_t)i, .unprotected = c->unprotected};
+		s->iface[IFACE_HOST(i)] = s->iface[i];
+		s->iface[IFACE_HOST(i)].is_host = true;
 		for (unsigned int a = 0; a < c->n_addrs; a++) {
 			addr_add(p, &c->addrs[a].addr, &p->mac);
 			if (build_has_anycast(&c->addrs[a]))

@@ -69,7 +69,7 @@ static int ike_ends_add(struct snapshot *s, const struct conf *conf)
 
 	for (unsigned int i = 0; i < s->n_ports; i++)
 		for (unsigned int a = 0;
-			rc == 0 && s->port[i].unprotected && a < s->port[i].n_addrs; a++)
+			rc == 0 && s->iface[i].unprotected && a < s->port[i].n_addrs; a++)
 			rc = udp_end_add(s, conf, &s->port[i].addrs[a], IKE_NAT_PORT);
 	return rc;
 }

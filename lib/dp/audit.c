@@ -59,7 +59,7 @@ static void audit_post(struct worker *w, const struct pkt *p, const struct sa *s
 	const struct sa_counters *c = sa != NULL ? &sa->counters[w->id] : NULL;
 	struct event e = {
 		.kind = EVENT_AUDIT,
-		.port = p->port,
+		.port = pkt_port(w, p),
 		.reason = (uint8_t)reason,
 		.worker = (uint8_t)w->id,
 		.sa = sa,

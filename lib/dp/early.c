@@ -47,7 +47,7 @@ enum drop early_hold(struct worker *w, struct pkt *p)
 		.until = w->now + EARLY_MS * w->tsc_hz / 1000,
 		.generation = w->snapshot->generation,
 		.spi = spi,
-		.port = p->port,
+		.port = pkt_port(w, p),
 		.holder = worker_holder_cell(w, worker_holder(w, p))};
 	return DROP_NONE;
 }

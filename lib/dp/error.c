@@ -36,7 +36,7 @@ static const struct {
 
 static struct rate_bucket *error_bucket(struct worker *w, const struct pkt *p)
 {
-	return p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].errors : &w->errors[p->port];
+	return p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].errors : &w->errors[pkt_port(w, p)];
 }
 
 bool error_is_suppressed(struct worker *w, const struct pkt *p)
@@ -64,10 +64,10 @@ const struct nexthop *error_route_back(const struct worker *w, const struct pkt 
 	const struct nexthop *back;
 
 	if (ip_addr_is_link_local(addr))
-		return &w->snapshot->port[p->port].on_link;
+		return &pkt_link(w, p)->on_link;
 	back = route_find_from(w->snapshot->routes, from, addr);
 	if (back != NULL && back->kind == NEXTHOP_LOCAL && !ip_addr_is_none(&via->gateway) &&
-		via->port == p->port)
+		via->port == pkt_port(w, p))
 		return via;
 	return back;
 }
@@ -78,7 +78,7 @@ static struct ip_addr preferred_source(const struct worker *w, const struct pkt 
 {
 	const struct ip_addr to = pkt_src(p);
 
-	if (p->from_host) // the kernel refuses own addresses
+	if (pkt_iface(w, p)->is_host) // the kernel refuses own addresses
 		return pkt_dst(p);
 	if (p->in_by != 0)
 		return policy_source(w->snapshot, snapshot_policy(w->snapshot, p->in_by),

@@ -28,7 +28,7 @@ static struct classifier_key key_of(const struct worker *w, const struct pkt *p)
 	const struct ip_view v = pkt_view(p);
 	struct classifier_key key = classifier_key_of(&v);
 
-	key.in = rte_cpu_to_be_32(p->port);
+	key.in = rte_cpu_to_be_32(pkt_port(w, p));
 	key.out = rte_cpu_to_be_32(out_port(p));
 	key.tunnel_in = tunnel_number(w, p->in_by);
 	key.tunnel_out = tunnel_number(w, w->by.out);
@@ -41,7 +41,7 @@ static void rule_post_event(struct worker *w, const struct pkt *p, unsigned int 
 
 	worker_event_post(w, &(struct event){
 				     .kind = EVENT_RULE,
-				     .port = p->port,
+				     .port = pkt_port(w, p),
 				     .addr = v.src,
 				     .peer = v.dst,
 				     .addr_port = v.src_port,

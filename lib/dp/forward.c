@@ -13,9 +13,9 @@
 static const struct nexthop *find_link_local(
 	const struct worker *w, const struct pkt *p, const struct ip_addr *dst)
 {
-	const struct snapshot_port *port = &w->snapshot->port[p->port];
+	const struct snapshot_port *port = pkt_link(w, p);
 
-	if (p->from_host)
+	if (pkt_iface(w, p)->is_host)
 		return &port->on_link;
 	return p->sa_in == NULL && snapshot_port_has(port, dst) ? &port->own_link_local : NULL;
 }
@@ -25,7 +25,7 @@ static bool is_from_ike(const struct worker *w, const struct pkt *p)
 {
 	const struct nexthop *via = &w->snapshot->ike_via[p->ip.v4 ? SOURCE_V4 : SOURCE_V6];
 
-	return p->sa_in == NULL && via->port == p->port && !ip_addr_is_none(&via->gateway);
+	return p->sa_in == NULL && via->port == pkt_port(w, p) && !ip_addr_is_none(&via->gateway);
 }
 
 enum drop forward_check_source(const struct worker *w, const struct pkt *p)
@@ -35,14 +35,14 @@ enum drop forward_check_source(const struct worker *w, const struct pkt *p)
 	bool forged;
 
 	if (ip_addr_is_link_local(&src)) {
-		forged = p->sa_in == NULL && snapshot_port_has(&w->snapshot->port[p->port], &src);
+		forged = p->sa_in == NULL && snapshot_port_has(pkt_link(w, p), &src);
 	} else {
 		back = route_find(w->snapshot->routes, &src);
 		forged = back != NULL &&
 			 (back->kind == NEXTHOP_NOT_UNICAST ||
 				 (back->kind == NEXTHOP_LOCAL && !is_from_ike(w, p)));
 	}
-	return forged && !p->from_host ? DROP_IP_SOURCE : DROP_NONE;
+	return forged && !pkt_iface(w, p)->is_host ? DROP_IP_SOURCE : DROP_NONE;
 }
 
 enum drop forward_lookup(struct worker *w, struct pkt *p)
@@ -57,7 +57,7 @@ enum drop forward_lookup(struct worker *w, struct pkt *p)
 	}
 	// RFC 4291 2.5.6
 	if (ip_addr_is_link_local(&src) && !pkt_is_local(p) &&
-		!(p->from_host && ip_addr_is_link_local(&dst)))
+		!(pkt_iface(w, p)->is_host && ip_addr_is_link_local(&dst)))
 		return DROP_IP_SOURCE;
 	return forward_check_source(w, p);
 }
@@ -151,7 +151,7 @@ enum drop forward_check_hops(struct worker *w, const struct pkt *p)
 
 static enum drop lower_ttl(struct worker *w, struct pkt *p)
 {
-	if (p->own || p->from_host)
+	if (p->own || p->keeps_ttl)
 		return DROP_NONE;
 	if (!forward_has_hops(p))
 		return out_of_hops(w, p);

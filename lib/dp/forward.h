@@ -39,7 +39,7 @@ static inline bool forward_has_hops(const struct pkt *p)
 // Whether the gateway is a hop on the path of the packet, which is neither for the host nor of it.
 static inline bool forward_is_hop(const struct pkt *p)
 {
-	return !p->from_host && !pkt_is_for_host(p);
+	return !p->keeps_ttl && !pkt_is_for_host(p);
 }
 
 // Checks the time to live where that matters. Returns DROP_NONE or DROP_TTL, after an ICMP error.

@@ -21,7 +21,7 @@ bool host_is_own(const struct worker *w, const struct pkt *p, const struct ip_ad
 	const struct nexthop *own;
 
 	if (ip_addr_is_link_local(addr))
-		return snapshot_port_has(&w->snapshot->port[p->port], addr);
+		return snapshot_port_has(pkt_link(w, p), addr);
 	own = route_find(w->snapshot->routes, addr);
 	return own != NULL && own->kind == NEXTHOP_LOCAL && ip_addr_equal(&own->source, addr);
 }
@@ -39,7 +39,7 @@ bool host_is_link_control(const struct pkt *p)
 // Chooses the host behind the ingress port, or behind that of the address. False: there is none.
 static bool find_port(const struct worker *w, const struct pkt *p, uint16_t *port)
 {
-	*port = host_is_behind(w, p->port) ? p->port : p->nexthop->port;
+	*port = host_is_behind(w, pkt_port(w, p)) ? pkt_port(w, p) : p->nexthop->port;
 	return host_is_behind(w, *port);
 }
 
@@ -103,6 +103,8 @@ enum drop host_admit(
 	uint32_t rule = 0;
 	uint16_t port;
 
+	if (pkt_iface(w, p)->is_host)
+		return DROP_LOCAL_UNSERVED;
 	if (!find_port(w, p, &port) || host_is_link_control(p))
 		return DROP_NONE;
 	if (f == NULL)
@@ -229,7 +231,7 @@ static bool is_group_query(const struct pkt *p)
 
 static enum drop group_admit(struct worker *w, struct pkt *p, struct host_limit *limit)
 {
-	const uint32_t rule = find_rule(w, p, p->port, RULE_NEW);
+	const uint32_t rule = find_rule(w, p, pkt_port(w, p), RULE_NEW);
 	const struct flow_pkt none = {0};
 	struct policies found;
 	enum drop d = DROP_NONE;
@@ -266,14 +268,14 @@ enum drop host_input_group(struct worker *w, struct pkt *p)
 	if (d != DROP_NONE)
 		return d;
 	dst = pkt_dst(p);
-	if (!host_is_group(w, p->port, &dst, &mac) || may_be_link_control(p))
+	if (!host_is_group(w, pkt_port(w, p), &dst, &mac) || may_be_link_control(p))
 		return DROP_NOT_UNICAST;
 	d = forward_check_source(w, p);
 	if (d != DROP_NONE)
 		return d;
-	p->nexthop = &w->snapshot->port[p->port].host;
+	p->nexthop = &pkt_link(w, p)->host;
 	d = is_group_query(p) ? DROP_NONE : group_admit(w, p, &limit);
-	return d == DROP_NONE ? punt(w, p, p->port, limit) : d;
+	return d == DROP_NONE ? punt(w, p, pkt_port(w, p), limit) : d;
 }
 
 void host_wake(struct worker *w)

@@ -50,10 +50,10 @@ static bool is_announcement(struct rte_mbuf *m, struct ip_addr *addr)
 // The gateway announces its address instead of the host.
 static enum drop announce(struct worker *w, struct pkt *p, const struct ip_addr *addr)
 {
-	const struct rte_ether_addr *mac = snapshot_port_mac(&w->snapshot->port[p->port], addr);
+	const struct rte_ether_addr *mac = snapshot_port_mac(pkt_link(w, p), addr);
 	uint8_t *frame;
 
-	if (mac == NULL || dad_state(w->dad, p->port, addr) != DAD_ASSIGNED)
+	if (mac == NULL || dad_state(w->dad, pkt_port(w, p), addr) != DAD_ASSIGNED)
 		return DROP_HOST_SOURCE;
 	if (!host_take_token(w, p, (struct host_limit){HOST_SENT_NEW, HOST_OWN}))
 		return DROP_HOST_LIMIT;
@@ -65,7 +65,7 @@ static enum drop announce(struct worker *w, struct pkt *p, const struct ip_addr 
 	} else {
 		rte_pktmbuf_append(p->m, nd_announcement_build(frame, mac, addr));
 	}
-	output_frame(w, p->m, p->port);
+	output_frame(w, p->m, pkt_port(w, p));
 	return DROP_NONE;
 }
 
@@ -108,7 +108,7 @@ static enum drop check_group_policy(struct worker *w, struct pkt *p)
 	const struct ip_view v = pkt_view(p);
 	enum drop d;
 
-	p->nexthop = &w->snapshot->port[p->port].on_link;
+	p->nexthop = &pkt_link(w, p)->on_link;
 	if (!policy_is_outbound(w, p) || is_about_groups(p))
 		return DROP_NONE;
 	d = policy_check_outbound(w, p, policy_find_outbound(w->snapshot, &v));
@@ -119,7 +119,7 @@ static enum drop check_group_policy(struct worker *w, struct pkt *p)
 // uses it (RFC 5798 7.3).
 static const struct rte_ether_addr *source_mac(const struct worker *w, const struct pkt *p)
 {
-	const struct snapshot_port *port = &w->snapshot->port[p->port];
+	const struct snapshot_port *port = pkt_link(w, p);
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod_offset(
 		p->m, const struct rte_ether_hdr *, -(int)sizeof(struct rte_ether_hdr));
 
@@ -133,10 +133,10 @@ static enum drop group_output(struct worker *w, struct pkt *p, const struct rte_
 
 	if (d != DROP_NONE)
 		return d;
-	if (rte_pktmbuf_data_len(p->m) > w->snapshot->port[p->port].mtu)
+	if (rte_pktmbuf_data_len(p->m) > pkt_link(w, p)->mtu)
 		return DROP_TOO_BIG;
-	output_from(w, p->m, p->port, source_mac(w, p), mac);
-	trace_note(w, p, TRACE_SENT, (struct trace_fact){.port = p->port + 1});
+	output_from(w, p->m, pkt_port(w, p), source_mac(w, p), mac);
+	trace_note(w, p, TRACE_SENT, (struct trace_fact){.port = pkt_port(w, p) + 1});
 	return DROP_NONE;
 }
 
@@ -159,7 +159,8 @@ static enum drop frame_input(struct worker *w, struct pkt *p)
 		return DROP_HOST_SOURCE;
 	if (!host_take_token(w, p, host_limit_sent(w, p)))
 		return DROP_HOST_LIMIT;
-	return host_is_group(w, p->port, &dst, &mac) ? group_output(w, p, &mac) : sort_packet(w, p);
+	return host_is_group(w, pkt_port(w, p), &dst, &mac) ? group_output(w, p, &mac)
+							    : sort_packet(w, p);
 }
 
 void host_input(struct worker *w, uint16_t n)
@@ -171,7 +172,8 @@ void host_input(struct worker *w, uint16_t n)
 		struct pkt *p = pkt_new(w);
 		enum drop d;
 
-		*p = (struct pkt){.m = m[i], .port = m[i]->port, .from_host = true};
+		*p = (struct pkt){
+			.m = m[i], .iface = (uint16_t)IFACE_HOST(m[i]->port), .keeps_ttl = true};
 		d = frame_input(w, p);
 		if (d != DROP_NONE)
 			pkt_drop(w, p, d);

@@ -64,7 +64,7 @@ struct host_limit host_limit_sent(const struct worker *w, const struct pkt *p)
 static struct rate_bucket *bucket_of(struct worker *w, const struct pkt *p, struct host_limit limit)
 {
 	return p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].host[limit.class]
-				: &w->host[p->port][limit.class][limit.share];
+				: &w->host[pkt_port(w, p)][limit.class][limit.share];
 }
 
 // Of the packet's sender: an address, or an IPv6 network, whose hosts choose addresses as they
@@ -80,7 +80,7 @@ static struct rate_bucket *peer_bucket(
 	memcpy(word, &src, sizeof(word));
 	if (!ip_addr_is_v4(&src) && !ip_addr_is_link_local(&src))
 		word[1] = 0;
-	return &w->host_peers[p->port][keyed_hash(&w->hash_key, word, 2) % HOST_PEERS];
+	return &w->host_peers[pkt_port(w, p)][keyed_hash(&w->hash_key, word, 2) % HOST_PEERS];
 }
 
 // New connections come to all workers, but one thread takes them, and one worker the answers: the

@@ -29,7 +29,7 @@ static bool must_be_posted(const struct worker *w, const struct event *announced
 // Packet reception of RFC 826. The frame becomes the reply, or is consumed.
 static enum drop arp_input(struct worker *w, struct pkt *p)
 {
-	const struct snapshot_port *port = &w->snapshot->port[p->port];
+	const struct snapshot_port *port = pkt_link(w, p);
 	struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, struct rte_ether_hdr *);
 	const struct rte_arp_hdr *arp = (const struct rte_arp_hdr *)(eth + 1);
 
@@ -43,7 +43,7 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 		.kind = EVENT_NEIGH_HEARD,
 		.addr = ip_addr_from_v4(arp->arp_data.arp_sip),
 		.mac = arp->arp_data.arp_sha,
-		.port = p->port,
+		.port = pkt_port(w, p),
 		.for_us = for_us,
 	};
 
@@ -56,8 +56,8 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 		rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - ARP_FRAME_LEN));
 		w->counters.local++;
 		w->counters.originated++;
-		output_frame(w, p->m, p->port);
-		trace_note(w, p, TRACE_ANSWERED, (struct trace_fact){.port = p->port + 1});
+		output_frame(w, p->m, pkt_port(w, p));
+		trace_note(w, p, TRACE_ANSWERED, (struct trace_fact){.port = pkt_port(w, p) + 1});
 		return DROP_NONE;
 	}
 	return pkt_consume(w, p);
@@ -83,7 +83,7 @@ static enum drop ip_input(
 
 	if (d != DROP_NONE)
 		return d;
-	if (!to_us && !host_is_behind(w, p->port))
+	if (!to_us && !host_is_behind(w, pkt_port(w, p)))
 		return DROP_NOT_UNICAST;
 	cut_to_ip(m, rte_be_to_cpu_16(ip->total_length));
 	return to_us ? sort_v4(w, p, ip) : host_input_group(w, p);
@@ -104,7 +104,7 @@ static __rte_noinline enum drop frame_input(struct worker *w, struct pkt *p)
 	if (unlikely(rte_pktmbuf_data_len(p->m) < sizeof(*eth)))
 		return DROP_FRAME_SHORT;
 
-	bool to_us = snapshot_port_is_at(&w->snapshot->port[p->port], &eth->dst_addr);
+	bool to_us = snapshot_port_is_at(pkt_link(w, p), &eth->dst_addr);
 
 	if (unlikely(!to_us && !rte_is_multicast_ether_addr(&eth->dst_addr)))
 		return DROP_MAC_OTHER;
@@ -198,7 +198,7 @@ void input_burst(struct worker *w, struct rte_mbuf *const m[], uint16_t n)
 
 		if (m + PREFETCH_AHEAD < end)
 			rte_prefetch0(rte_pktmbuf_mtod(m[PREFETCH_AHEAD], void *));
-		*p = (struct pkt){.m = frame, .port = port, .framed = true};
+		*p = (struct pkt){.m = frame, .iface = port, .framed = true};
 		if (TRACED)
 			trace_received(w, p);
 		if (unlikely(port != in.port))

@@ -90,11 +90,11 @@ static void nd_advertised(struct worker *w, uint16_t port, const struct nd_messa
 static enum drop nd_input(struct worker *w, struct pkt *p, const struct nd_message *m,
 	const struct rte_ether_addr *from)
 {
-	if (!snapshot_port_is_at(&w->snapshot->port[p->port], from)) {
+	if (!snapshot_port_is_at(pkt_link(w, p), from)) {
 		if (m->kind == ND_ADVERTISEMENT)
-			nd_advertised(w, p->port, m, from);
+			nd_advertised(w, pkt_port(w, p), m, from);
 		else
-			nd_solicited(w, p->port, m, from);
+			nd_solicited(w, pkt_port(w, p), m, from);
 	}
 	return pkt_consume(w, p);
 }
@@ -106,14 +106,14 @@ static enum drop mld_input(struct worker *w, struct pkt *p, const struct mld_que
 {
 	struct event e = {.kind = EVENT_MLD_QUERY,
 		.addr = q->group,
-		.port = p->port,
+		.port = pkt_port(w, p),
 		.v1 = q->v1,
 		.delay_ms = q->delay_ms,
 		.interval_s = q->interval_s};
 
-	if (!snapshot_port_is_at(&w->snapshot->port[p->port], from))
+	if (!snapshot_port_is_at(pkt_link(w, p), from))
 		worker_event_post_share(w, &e, SHARE_LINK);
-	return host_is_behind(w, p->port) ? host_input_group(w, p) : pkt_consume(w, p);
+	return host_is_behind(w, pkt_port(w, p)) ? host_input_group(w, p) : pkt_consume(w, p);
 }
 
 enum drop input_v6(struct worker *w, struct pkt *p)
@@ -152,7 +152,7 @@ enum drop input_v6(struct worker *w, struct pkt *p)
 	case MLD_MALFORMED:
 		return DROP_MLD_MALFORMED;
 	}
-	if (rte_is_multicast_ether_addr(&eth->dst_addr) && !host_is_behind(w, p->port))
+	if (rte_is_multicast_ether_addr(&eth->dst_addr) && !host_is_behind(w, pkt_port(w, p)))
 		return DROP_NOT_UNICAST;
 	if (!host)
 		return DROP_IP_SOURCE;

@@ -19,7 +19,7 @@
 
 static struct rate_bucket *echo_bucket(struct worker *w, const struct pkt *p)
 {
-	return p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].echoes : &w->echoes[p->port];
+	return p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].echoes : &w->echoes[pkt_port(w, p)];
 }
 
 static bool echo_has_token(struct worker *w, const struct pkt *p)
@@ -229,14 +229,14 @@ void local_burst(struct worker *w)
 // dropped: it may belong into a tunnel.
 static enum drop reply_policy(struct worker *w, struct pkt *p)
 {
-	const struct snapshot_port *port = w->snapshot->port;
+	const struct iface *iface = w->snapshot->iface;
 	const struct ip_view v = pkt_view(p);
 	enum drop d;
 
-	if (p->nexthop == NULL || !port[p->nexthop->port].unprotected)
+	if (p->nexthop == NULL || !iface[p->nexthop->port].unprotected)
 		return DROP_NONE;
 	d = policy_check_outbound(w, p, policy_find_outbound(w->snapshot, &v));
-	return port[p->port].unprotected ? DROP_NONE : d;
+	return iface[p->iface].unprotected ? DROP_NONE : d;
 }
 
 // A source may fragment its packets (RFC 8200 5), to the smallest MTU at most.
@@ -260,17 +260,17 @@ static bool fits_frame(const struct worker *w, const struct pkt *p)
 {
 	const struct rte_ether_hdr *frame = pkt_frame(p);
 
-	return frame != NULL && p->sa_out == NULL && p->nexthop->port == p->port &&
+	return frame != NULL && p->sa_out == NULL && p->nexthop->port == pkt_port(w, p) &&
 	       rte_is_valid_assigned_ether_addr(&frame->src_addr) && p->refrag_size == 0 &&
-	       rte_pktmbuf_data_len(p->m) <= w->snapshot->port[p->port].mtu;
+	       rte_pktmbuf_data_len(p->m) <= pkt_link(w, p)->mtu;
 }
 
 static void send_to_frame(struct worker *w, struct pkt *p)
 {
 	const struct rte_ether_addr to = pkt_frame(p)->src_addr;
 
-	trace_note(w, p, TRACE_SENT, (struct trace_fact){.port = p->port + 1});
-	output_to(w, p->m, p->port, &to);
+	trace_note(w, p, TRACE_SENT, (struct trace_fact){.port = pkt_port(w, p) + 1});
+	output_to(w, p->m, pkt_port(w, p), &to);
 }
 
 // An error about a packet of the host goes back to it. A reply takes the path of the packet that it
@@ -281,8 +281,8 @@ static enum drop reply_route(struct worker *w, struct pkt *p)
 	const struct ip_addr from = pkt_src(p), to = pkt_dst(p);
 	enum drop d = DROP_NONE;
 
-	if (p->from_host) {
-		host_punt(w, p, p->port, (struct host_limit){HOST_OPEN, HOST_OWN});
+	if (pkt_iface(w, p)->is_host) {
+		host_punt(w, p, pkt_port(w, p), (struct host_limit){HOST_OPEN, HOST_OWN});
 		return DROP_NONE;
 	}
 	p->nexthop = error_route_back(w, p, &from, &to);

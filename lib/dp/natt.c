@@ -46,8 +46,7 @@ bool natt_classify(struct worker *w, struct pkt *p)
 		rte_pktmbuf_mtod_offset(p->m, const struct rte_udp_hdr *, p->ip.l4_off);
 	uint32_t dgram_len;
 
-	if (p->sa_in != NULL || p->from_host || len < sizeof(*udp) ||
-		!snapshot_has_udp_port(w->snapshot, p->ip.dst_port))
+	if (len < sizeof(*udp) || !snapshot_has_udp_port(w->snapshot, p->ip.dst_port))
 		return false;
 	dgram_len = rte_be_to_cpu_16(udp->dgram_len);
 	if ((unlikely(dgram_len != len) && !trim_datagram(w, p, dgram_len, len)) ||
@@ -106,8 +105,8 @@ bool natt_is_ike_error(struct worker *w, struct pkt *p)
 	const struct nexthop *via;
 	struct flow_pkt fp;
 
-	if (!w->snapshot->port[p->port].unprotected ||
-		flow_pkt_read(&fp, pkt_ip(p), &p->ip) != DROP_NONE || !fp.icmp_error ||
+	if (!pkt_iface(w, p)->unprotected || flow_pkt_read(&fp, pkt_ip(p), &p->ip) != DROP_NONE ||
+		!fp.icmp_error ||
 		icmp_kind(p->ip.v4, p->ip.icmp_type, p->ip.icmp_code) == ICMP_KIND_OTHER)
 		return false;
 	via = find_ike_host(w, p, &fp);

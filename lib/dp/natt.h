@@ -7,8 +7,9 @@
 
 #include "worker.h"
 
-// Whether a UDP packet is processed as ESP: it was received in clear, for a port of ESP in UDP, and
-// is not IKE. Sets p->udp_port then. A packet for another host is recognized later, by its address.
+// Whether a UDP packet that was received in clear is processed as ESP: it is for a port of ESP in
+// UDP, and is not IKE. Sets p->udp_port then. A packet for another host is recognized later, by its
+// address.
 bool natt_classify(struct worker *w, struct pkt *p);
 
 // Whether a packet for a port of ESP in UDP is a NAT-keepalive for an SA.

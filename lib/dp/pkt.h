@@ -25,7 +25,7 @@ struct pkt {
 	struct sa_in *sa_in;           // of an ESP packet, then of the packet in it; NULL: clear
 	struct sa_out *sa_out;         // the SA to encapsulate it; NULL: sent in clear
 	const struct nexthop *nexthop; // on the route to its destination; NULL: none
-	uint16_t port;                 // ingress port
+	uint16_t iface;                // number of the interface that it came by
 	uint16_t in_by;                // number of the policy that admitted it from sa_in; 0: none
 	// Layout of its headers: set by sort_packet(), and for packets that are originated. Void
 	// once it is encapsulated.
@@ -37,7 +37,7 @@ struct pkt {
 			// octets of the largest; else 0.
 			uint16_t refrag_size;
 			bool own;       // originated here: no error is sent about it
-			bool from_host; // sent by the host behind port, or an error about that
+			bool keeps_ttl; // sent by the host, or an error about that
 		};
 		uint32_t rare; // all of these at once: 0 of most packets
 	};

@@ -20,7 +20,7 @@ void pkt_drop(struct worker *w, const struct pkt *p, enum drop reason)
 
 void pkt_drop_left(struct worker *w, struct rte_mbuf *m)
 {
-	pkt_drop(w, &(struct pkt){.m = m, .port = m->port}, DROP_SHUTDOWN);
+	pkt_drop(w, &(struct pkt){.m = m, .iface = m->port}, DROP_SHUTDOWN);
 }
 
 enum drop pkt_consume(struct worker *w, const struct pkt *p)

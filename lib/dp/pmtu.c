@@ -126,7 +126,7 @@ static void post_event(
 	worker_event_post_share(w,
 		&(struct event){
 			.kind = EVENT_PMTU,
-			.port = p->port,
+			.port = pkt_port(w, p),
 			.addr = q->dst,
 			.peer = pkt_src(p),
 			.mtu = (uint16_t)q->mtu,
@@ -143,7 +143,7 @@ static void post_event(
 // Only routers outside know the path of our ESP packets.
 static bool comes_from_outside(const struct worker *w, const struct pkt *p)
 {
-	return p->sa_in == NULL && w->snapshot->port[p->port].unprotected;
+	return p->sa_in == NULL && pkt_iface(w, p)->unprotected;
 }
 
 // The SA that sent the packet quoted, in the last seconds as far as the quote shows. An attacker

@@ -56,7 +56,7 @@ static bool is_inside_source(
 
 	if (back == NULL || back->kind == NEXTHOP_LOCAL)
 		return back != NULL;
-	return !w->snapshot->port[back->port].unprotected && !is_at_peer(policy, src, back);
+	return !w->snapshot->iface[back->port].unprotected && !is_at_peer(policy, src, back);
 }
 
 // RFC 4301 5.2, step 4: a packet from an SA must match a policy that sends through that SA.
@@ -77,13 +77,13 @@ static bool is_inside(const struct worker *w, const struct ip_addr *src)
 	const struct nexthop *back = route_find(w->snapshot->routes, src);
 
 	return back != NULL && back->kind != NEXTHOP_NOT_UNICAST &&
-	       !w->snapshot->port[back->port].unprotected;
+	       !w->snapshot->iface[back->port].unprotected;
 }
 
 // Outside addresses of the gateway accept pings, traces and errors without a policy.
 static bool is_exempt_outside(const struct worker *w, const struct pkt *p)
 {
-	if (!pkt_is_local(p) || !w->snapshot->port[p->nexthop->port].unprotected)
+	if (!pkt_is_local(p) || !w->snapshot->iface[p->nexthop->port].unprotected)
 		return false;
 	return !pkt_is_for_host(p) ||
 	       (acl_is_icmp(p->ip.proto) && icmp_is_error(p->ip.icmp_type, p->ip.v4));
@@ -188,11 +188,14 @@ static enum drop check_fragment_out(const struct pkt *p, const struct spd_policy
 
 enum drop policy_check_clear_fragment(struct worker *w, struct pkt *p)
 {
-	bool inbound = w->snapshot->port[p->port].unprotected;
+	bool inbound = pkt_iface(w, p)->unprotected;
 	const struct spd_policy *policy;
 	const struct ip_view v = pkt_view(p);
-	enum drop d = forward_lookup(w, p);
+	enum drop d;
 
+	if (pkt_iface(w, p)->is_host)
+		return DROP_NONE;
+	d = forward_lookup(w, p);
 	if (d != DROP_NONE)
 		return d;
 	if (inbound && is_inside(w, &v.src))
@@ -212,7 +215,7 @@ static void ask_for_sa(struct worker *w, const struct pkt *p, const struct spd_p
 
 	const struct ip_view v = pkt_view(p);
 	struct event e = {.kind = EVENT_SA_NEEDED,
-		.port = p->port,
+		.port = pkt_port(w, p),
 		.addr = v.src,
 		.peer = v.dst,
 		.proto = v.proto,

@@ -9,20 +9,22 @@
 // another.
 static inline bool policy_goes_outside(const struct worker *w, const struct pkt *p)
 {
-	return p->nexthop == NULL || w->snapshot->port[p->nexthop->port].unprotected;
+	return p->nexthop == NULL || w->snapshot->iface[p->nexthop->port].unprotected;
 }
 
 // Whether the packet is subject to inbound and to outbound policy. p->nexthop is known.
 static inline bool policy_is_inbound(const struct worker *w, const struct pkt *p)
 {
-	return p->sa_in != NULL || (w->snapshot->port[p->port].unprotected && !p->from_host);
+	const struct iface *by = pkt_iface(w, p);
+
+	return p->sa_in != NULL || (by->unprotected && !by->is_host);
 }
 
 static inline bool policy_is_outbound(const struct worker *w, const struct pkt *p)
 {
 	if (pkt_is_local(p))
 		return false;
-	if (p->sa_in != NULL || p->from_host)
+	if (p->sa_in != NULL || pkt_iface(w, p)->is_host)
 		return policy_goes_outside(w, p);
 	return !policy_is_inbound(w, p);
 }
@@ -47,8 +49,8 @@ enum drop policy_check_inbound(struct worker *w, struct pkt *p, const struct spd
 // DROP_NONE, p->in_by being the policy's number, or DROP_SELECTOR.
 enum drop policy_check_fragment(struct worker *w, struct pkt *p);
 
-// Checks a fragment received in clear, in either direction. Returns DROP_NONE, or the reason if its
-// addresses alone are enough to drop its datagram: as policy_check_inbound(),
+// Checks a fragment in clear, in either direction; none of the host's. Returns DROP_NONE, or the
+// reason if its addresses alone are enough to drop its datagram: as policy_check_inbound(),
 // policy_check_outbound() or forward_lookup(), which sets p->nexthop.
 enum drop policy_check_clear_fragment(struct worker *w, struct pkt *p);
 

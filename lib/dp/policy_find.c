@@ -72,7 +72,7 @@ struct ip_addr policy_source(
 		for (unsigned int a = 0; a < s->port[i].n_addrs; a++) {
 			const struct ip_addr *own = &s->port[i].addrs[a];
 			unsigned int rank = ip_prefix_contains(local, own) ? 3
-					    : s->port[i].unprotected       ? 1
+					    : s->iface[i].unprotected      ? 1
 									   : 2;
 
 			if (ip_addr_family(own) != family || ip_addr_is_link_local(own) ||

@@ -124,7 +124,7 @@ static void fragment_keep(struct worker *w, struct frag_table *r, struct frag_da
 	d->ecn |= (uint8_t)(1 << piece->ecn);
 	d->df |= piece->df;
 	d->largest = (uint16_t)RTE_MAX(d->largest, rte_pktmbuf_pkt_len(p->m));
-	d->port = p->port;
+	d->port = pkt_port(w, p);
 	d->generation = w->snapshot->generation;
 	d->sa_in = p->sa_in;
 }
@@ -156,14 +156,12 @@ static enum drop fragment_place(struct worker *w, struct pkt *p, struct frag_tab
 }
 
 // Origin that the fragments of a datagram have in common: a policy, because SAs change with a
-// rekey, or a port.
+// rekey, or an interface.
 static enum drop find_origin(struct worker *w, struct pkt *p, uint32_t *origin)
 {
 	enum drop d;
 
-	*origin = p->from_host ? PORTS_MAX + p->port : p->port;
-	if (p->from_host)
-		return DROP_NONE;
+	*origin = p->iface;
 	if (p->sa_in == NULL)
 		return policy_check_clear_fragment(w, p);
 	d = policy_check_fragment(w, p);
@@ -438,7 +436,7 @@ static void report_timeout(struct worker *w, const struct frag_datagram *d)
 
 	if (d->first == NULL || d->generation != w->snapshot->generation)
 		return;
-	p = (struct pkt){.m = d->first->m, .port = d->port, .sa_in = d->sa_in};
+	p = (struct pkt){.m = d->first->m, .iface = d->port, .sa_in = d->sa_in};
 	ip_layout_read(&p.ip, pkt_ip(&p));
 	fault_report(w, &p, ERROR_REASSEMBLY, 0);
 }

@@ -12,12 +12,12 @@
 #include <rte_ether.h>
 
 #include "flow_entry.h"
+#include "interface.h"
 #include "objects.h"
 #include "route.h"
 #include "rule.h"
 #include "spd.h"
 
-#define PORTS_MAX      16
 #define PORT_NAME_MAX  32
 #define PORT_ADDRS_MAX 17
 
@@ -29,8 +29,7 @@ enum audit { AUDIT_NONE, AUDIT_ESP, AUDIT_POLICY };
 
 struct snapshot_port {
 	struct rte_ether_addr mac;
-	uint16_t mtu;     // octets of IP packet
-	bool unprotected; // faces the untrusted side (RFC 4301 4.4.1)
+	uint16_t mtu; // octets of IP packet
 	uint8_t n_addrs;
 	struct ip_addr addrs[PORT_ADDRS_MAX];       // with IPv6, a link-local one is among them
 	struct rte_ether_addr macs[PORT_ADDRS_MAX]; // of the addresses: mac, or another one
@@ -86,6 +85,7 @@ struct snapshot {
 	struct rule_set *rules;  // tunnels are numbers of policies
 	struct sa_out **dummies; // SAs that have dummies
 	uint32_t n_dummies;
+	struct iface iface[IFACES_MAX]; // by number
 	struct snapshot_control *control;
 };
 

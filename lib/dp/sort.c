@@ -13,7 +13,7 @@
 
 void sort_udp(struct worker *w, struct pkt *p)
 {
-	if (natt_classify(w, p))
+	if (sort_may_be_sa(w, p) && natt_classify(w, p))
 		sort_esp(w, p, pkt_ip(p), rte_pktmbuf_data_len(p->m),
 			(uint16_t)(p->ip.l4_off + sizeof(struct rte_udp_hdr)));
 	else
@@ -33,7 +33,8 @@ enum drop sort_v4_unusual(struct worker *w, struct pkt *p)
 			return DROP_NONE;
 		p->ip = ip_layout_v4(pkt_ip(p));
 	}
-	sort_upper(w, p, pkt_ip(p), rte_pktmbuf_data_len(p->m), sort_may_be_sa(p));
+	sort_upper(w, p, pkt_ip(p), rte_pktmbuf_data_len(p->m),
+		p->ip.proto == IPPROTO_ESP && sort_may_be_sa(w, p));
 	return DROP_NONE;
 }
 
@@ -87,6 +88,7 @@ enum drop sort_v6(struct worker *w, struct pkt *p)
 		}
 	}
 	if (d == DROP_NONE)
-		sort_upper(w, p, pkt_ip(p), rte_pktmbuf_data_len(p->m), sort_may_be_sa(p));
+		sort_upper(w, p, pkt_ip(p), rte_pktmbuf_data_len(p->m),
+			p->ip.proto == IPPROTO_ESP && sort_may_be_sa(w, p));
 	return d;
 }

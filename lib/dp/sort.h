@@ -30,9 +30,9 @@ static __rte_always_inline void sort_esp(
 
 // Whether ESP in the packet may be of an inbound SA: not if that was sent by the host, or is in
 // ESP.
-static inline bool sort_may_be_sa(const struct pkt *p)
+static inline bool sort_may_be_sa(const struct worker *w, const struct pkt *p)
 {
-	return p->sa_in == NULL && !p->from_host;
+	return p->sa_in == NULL && !pkt_iface(w, p)->is_host;
 }
 
 // A packet of len octets at ip, whose layout is in p.
@@ -65,7 +65,7 @@ static __rte_always_inline enum drop sort_v4(
 
 	if (unlikely(len == 0))
 		return sort_v4_unusual(w, p);
-	sort_v4_plain(w, p, ip, len, sort_may_be_sa(p));
+	sort_v4_plain(w, p, ip, len, sort_may_be_sa(w, p));
 	return DROP_NONE;
 }
 

@@ -106,14 +106,14 @@ static void packet_begin(
 
 void trace_received(struct worker *w, struct pkt *p)
 {
-	packet_begin(w, p, TRACE_INPUT, &(struct trace_fact){.port = p->port + 1});
+	packet_begin(w, p, TRACE_INPUT, &(struct trace_fact){.port = pkt_port(w, p) + 1});
 	if ((p->m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_NONE)
 		trace_record(w, p, TRACE_COMPLETED, &(struct trace_fact){0});
 }
 
 void trace_from_host(struct worker *w, struct pkt *p)
 {
-	packet_begin(w, p, TRACE_FROM_HOST, &(struct trace_fact){.port = p->port + 1});
+	packet_begin(w, p, TRACE_FROM_HOST, &(struct trace_fact){.port = pkt_port(w, p) + 1});
 }
 
 void trace_hand(struct worker *w, struct handed *h, const struct pkt *p)
@@ -180,7 +180,7 @@ void trace_policy(struct worker *w, const struct pkt *p, const struct spd_policy
 void trace_flow(struct worker *w, const struct pkt *p, const struct flow *f)
 {
 	const struct snapshot *s = w->snapshot;
-	bool inbound = p->sa_in != NULL || s->port[p->port].unprotected;
+	bool inbound = p->sa_in != NULL || pkt_iface(w, p)->unprotected;
 	const struct ip_view v = pkt_view(p);
 
 	trace_record(w, p, TRACE_FLOW_KNOWN,

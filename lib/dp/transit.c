@@ -19,15 +19,10 @@
 #include "policy.h"
 #include "tracepoint.h"
 
-#define HOST_INGRESS PORTS_MAX // first of the hosts behind ports
-
-static_assert(HOST_INGRESS + PORTS_MAX <= SA_INGRESS_MIN, "a port is not taken for an SA");
-
 // A packet with another ingress than its flow's direction is not part of the flow.
 static uint32_t ingress_of(const struct worker *w, const struct pkt *p)
 {
-	return p->sa_in != NULL ? sa_in_at(p->sa_in, w->sa_place)->copy.ingress
-				: p->port + (uint32_t)p->from_host * HOST_INGRESS;
+	return p->sa_in != NULL ? sa_in_at(p->sa_in, w->sa_place)->copy.ingress : p->iface;
 }
 
 // Slow path: policy and route.
@@ -41,28 +36,10 @@ static enum drop find_egress(
 	return d;
 }
 
-// Rules for the packet that begins a connection. The kernel filters what its programs send.
-static enum drop check_rules_new(
-	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum rule_state state)
-{
-	return p->from_host ? DROP_NONE : firewall_check(w, p, fp, state);
-}
-
-// Slow path of a packet without a flow. One whose TTL expires makes none.
-static enum drop evaluate_new(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
-	const struct policies *found, enum rule_state state)
-{
-	enum drop d = find_egress(w, p, fp, found);
-
-	if (d == DROP_NONE)
-		d = check_rules_new(w, p, fp, state);
-	return d == DROP_NONE ? forward_check_hops(w, p) : d;
-}
-
 // The number of the policy that admitted the packets of a decision; 0: they were received in clear.
 static uint16_t admitting_policy(const struct flow_decision *d)
 {
-	return d->ingress >= SA_INGRESS_MIN ? d->by.in : 0;
+	return d->ingress >= IFACE_TUNNEL_MIN ? d->by.in : 0;
 }
 
 // Where the policy's SA is for the packets of a flow.
@@ -82,22 +59,22 @@ static struct flow_decision decision_of(const struct worker *w, const struct pkt
 }
 
 // Rules decide about the first packet of a connection; later ones are accepted with it, as long as
-// the rules are the same.
-static enum drop check_rules(
-	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
+// the rules are the same. Without the flow f, state is that of the packet. The kernel filters what
+// its programs send.
+static enum drop check_rules(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
+	const struct flow *f, enum rule_state state)
 {
-	bool answer = flow_word_initiator(flow_word(f)) != fp->dir;
 	struct flow_decision begun;
 
-	if (p->from_host)
+	if (pkt_iface(w, p)->is_host)
 		return DROP_NONE;
-	if (flow_reopens(f, fp))
-		return firewall_check(w, p, fp, RULE_NEW);
+	if (f == NULL || flow_reopens(f, fp))
+		return firewall_check(w, p, fp, state);
 	if (pkt_is_for_host(p) && host_began(f, fp))
 		return DROP_NONE;
 	if (fp->icmp_error)
 		return firewall_check(w, p, fp, RULE_RELATED);
-	if (!answer)
+	if (flow_word_initiator(flow_word(f)) == fp->dir)
 		return firewall_check(
 			w, p, fp, flow_ct(f, fp) == FLOW_CT_NEW ? RULE_NEW : RULE_ESTABLISHED);
 	if (flow_decision_get(f, !fp->dir, w->snapshot->flow_generation, &begun)) {
@@ -109,14 +86,15 @@ static enum drop check_rules(
 	return firewall_check_reply(w, p, fp);
 }
 
-// Slow path of a packet of a flow.
-static enum drop evaluate_flow(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
-	const struct policies *found, const struct flow *f)
+// Slow path of a packet of the flow f, or of one without a flow, in that state. One whose TTL
+// expires makes none.
+static enum drop evaluate(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
+	const struct policies *found, const struct flow *f, enum rule_state state)
 {
 	enum drop d = find_egress(w, p, fp, found);
 
 	if (d == DROP_NONE)
-		d = check_rules(w, p, fp, f);
+		d = check_rules(w, p, fp, f, state);
 	return d == DROP_NONE ? forward_check_hops(w, p) : d;
 }
 
@@ -128,14 +106,14 @@ static enum drop transit_invalid(
 	struct policies found;
 	enum drop d;
 
-	if (p->from_host || pkt_is_for_host(p) || !firewall_accepts_invalid(w, p))
+	if (pkt_iface(w, p)->is_host || pkt_is_for_host(p) || !firewall_accepts_invalid(w, p))
 		return reason;
 	p->sa_out = NULL; // that of the flow, which is not used
 	d = forward_lookup(w, p);
 	if (d != DROP_NONE)
 		return d;
 	policy_find(w, &p, 1, &found);
-	return evaluate_new(w, p, fp, &found, RULE_INVALID);
+	return evaluate(w, p, fp, &found, NULL, RULE_INVALID);
 }
 
 static enum drop transit_new_flow(
@@ -147,7 +125,7 @@ static enum drop transit_new_flow(
 
 	if (fp->icmp_error) // about an unknown flow
 		return transit_invalid(w, p, fp, DROP_ICMP_UNRELATED);
-	d = evaluate_new(w, p, fp, found, RULE_NEW);
+	d = evaluate(w, p, fp, found, NULL, RULE_NEW);
 	if (d != DROP_NONE)
 		return d;
 	decision = decision_of(w, p);
@@ -176,7 +154,7 @@ static enum drop transit_known_flow(struct worker *w, struct pkt *p, const struc
 	struct flow_decision decision;
 	bool otherwise = decision_get(w, fp, f, &decision);
 	uint16_t in_by = otherwise ? admitting_policy(&decision) : 0;
-	enum drop d = evaluate_flow(w, p, fp, found, f);
+	enum drop d = evaluate(w, p, fp, found, f, RULE_NEW);
 
 	if (d != DROP_NONE)
 		return d;
@@ -294,7 +272,7 @@ static enum drop slow_path_begin(struct worker *w, struct pkt *p, const struct f
 	if (d != DROP_NONE)
 		return d;
 	if (pkt_is_local(p) && !natt_is_ike(w, p, fp)) {
-		d = p->from_host ? DROP_LOCAL_UNSERVED : host_admit(w, p, fp, f);
+		d = host_admit(w, p, fp, f);
 		*through = d == DROP_NONE && pkt_is_for_host(p);
 		if (d == DROP_NONE && !*through)
 			burst_add(&w->local, p);

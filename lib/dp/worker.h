@@ -273,8 +273,23 @@ void worker_event_post(struct worker *w, struct event *e);
 // SAs change: the peer that sent it, or the port or host behind it that it was received from.
 static inline uint32_t worker_holder(const struct worker *w, const struct pkt *p)
 {
-	return p->in_by != 0 ? snapshot_policy(w->snapshot, p->in_by)->peer_hash
-			     : p->port + (uint32_t)p->from_host * PORTS_MAX;
+	return p->in_by != 0 ? snapshot_policy(w->snapshot, p->in_by)->peer_hash : p->iface;
+}
+
+// The interface that a packet came by; the number of the port on whose link it is; that port.
+static inline const struct iface *pkt_iface(const struct worker *w, const struct pkt *p)
+{
+	return &w->snapshot->iface[p->iface];
+}
+
+static inline uint16_t pkt_port(const struct worker *w, const struct pkt *p)
+{
+	return pkt_iface(w, p)->port;
+}
+
+static inline const struct snapshot_port *pkt_link(const struct worker *w, const struct pkt *p)
+{
+	return &w->snapshot->port[pkt_port(w, p)];
 }
 
 // The place of a holder in arrays of WORKER_HOLDERS, which nobody outside can choose.

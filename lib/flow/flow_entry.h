@@ -147,7 +147,7 @@ static inline struct flow *flow_of_dir(struct flow_dir *own, unsigned int dir)
 struct flow_decision {
 	union flow_deciders by;
 	uintptr_t egress; // flow_egress_clear() or flow_egress_protect()
-	uint32_t ingress; // number of the port or SA that they come by
+	uint32_t ingress; // number of the interface that they come by
 	uint16_t shown;   // not of the decision, but read with it: as flow_word_shown()
 };
 

@@ -13,16 +13,16 @@
 #include "netlink.h"
 #include "requests.h"
 
-#define IFACES_MAX (4 * PORTS_MAX) // behind ports, and on top of these
+#define KERNEL_IFACES_MAX (4 * PORTS_MAX) // behind ports, and on top of these
 
 // The kernel's interfaces whose addresses are those of ports.
 struct ifaces {
 	const struct control *c;
-	struct iface {
+	struct kernel_iface {
 		unsigned int index, port;
 		bool on_top;
 		struct rte_ether_addr mac; // of one on top
-	} of[IFACES_MAX];
+	} of[KERNEL_IFACES_MAX];
 	unsigned int n;
 	struct conf_guests guests[PORTS_MAX]; // by port
 };
@@ -70,10 +70,10 @@ static void iface_note(void *arg, const struct nlmsghdr *m)
 	const struct ifinfomsg *link = NLMSG_DATA(m);
 	const struct rte_ether_addr *mac =
 		netlink_attribute(m, sizeof(*link), IFLA_ADDRESS, sizeof(*mac));
-	struct iface iface = {.index = (unsigned int)link->ifi_index};
+	struct kernel_iface iface = {.index = (unsigned int)link->ifi_index};
 	unsigned int on = below(m);
 
-	for (unsigned int i = 0; i < conf->n_ports && all->n < IFACES_MAX; i++) {
+	for (unsigned int i = 0; i < conf->n_ports && all->n < KERNEL_IFACES_MAX; i++) {
 		unsigned int host =
 			conf->ports[i].host != NULL ? if_nametoindex(conf->ports[i].host) : 0;
 
@@ -107,7 +107,7 @@ static bool is_configured(const struct conf *conf, const struct ip_addr *addr)
 // Whether a host may have the address. The kernel makes a link-local one of its own for each
 // interface.
 static bool is_usable(
-	const struct conf *conf, const struct iface *iface, const struct ip_addr *addr)
+	const struct conf *conf, const struct kernel_iface *iface, const struct ip_addr *addr)
 {
 	const struct ip_addr own = nd_link_local(&iface->mac);
 
@@ -118,7 +118,8 @@ static bool is_usable(
 				   : ipv6_is_host_address(addr);
 }
 
-static void guest_add(struct ifaces *all, const struct iface *iface, const struct ip_addr *addr)
+static void guest_add(
+	struct ifaces *all, const struct kernel_iface *iface, const struct ip_addr *addr)
 {
 	struct conf_guests *guests = &all->guests[iface->port];
 

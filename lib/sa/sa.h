@@ -25,7 +25,6 @@
 #define SA_OUTER_MAX   48 // octets of the largest outer IP header, and a UDP header
 #define SA_WORKERS_MAX CRYPTO_WORKERS_MAX
 #define SA_RECENT_MS   2000
-#define SA_INGRESS_MIN 256 // smaller SPIs are reserved (RFC 4303 2.1)
 // Last sequence numbers (RFC 4303 3.3.3). With ESN it is so far from 2^64 that what workers take
 // beyond it does not wrap.
 #define SA_SEQ_MAX UINT32_MAX
@@ -240,7 +239,7 @@ struct sa_in {
 	struct replay replay;
 	struct replay_memory *replay_memory; // of its ring; NULL: the heap
 	// Ingress of the packets in decisions of flows, which all SAs of a tunnel of IKE share;
-	// constant. At least SA_INGRESS_MIN: smaller ones are ports.
+	// constant: a number of lib/dp/interface.h.
 	uint32_t ingress;
 	// Written by the control thread.
 	struct {

@@ -198,7 +198,7 @@ static void test_shares_of_holders(void **state)
 static enum drop odd_ones_out(struct worker *w, struct pkt *p)
 {
 	(void)w;
-	return p->port % 2 == 1 ? DROP_TTL : DROP_NONE;
+	return p->iface % 2 == 1 ? DROP_TTL : DROP_NONE;
 }
 
 static void test_burst(void **state)
@@ -210,13 +210,13 @@ static void test_burst(void **state)
 		struct pkt *p = pkt_new(w);
 
 		*p = new_pkt();
-		p->port = i;
+		p->iface = i;
 		burst_add(&w->forward, p);
 	}
 	burst_apply(w, &w->forward, odd_ones_out);
 	assert_int_equal(w->forward.n, 4);
 	for (uint16_t i = 0; i < 4; i++)
-		assert_int_equal(w->forward.p[i]->port, 2 * i);
+		assert_int_equal(w->forward.p[i]->iface, 2 * i);
 	assert_int_equal(w->counters.drops[DROP_TTL], 3);
 	for (uint16_t i = 0; i < 4; i++)
 		worker_release(w, w->forward.p[i]->m);
