@@ -48,3 +48,17 @@ enum drop buffer_leave_large(struct worker *w, struct rte_mbuf **m)
 		return DROP_FRAME_SCATTERED;
 	return buffer_flatten(w, m);
 }
+
+enum drop buffer_chain(struct worker *w, struct rte_mbuf **m)
+{
+	struct rte_mbuf *chain;
+
+	if (!buffer_is_large(w, *m))
+		return DROP_NONE;
+	chain = rte_pktmbuf_copy(*m, w->pool, 0, UINT32_MAX);
+	if (chain == NULL)
+		return DROP_NO_BUFFER;
+	worker_release(w, *m);
+	*m = chain;
+	return DROP_NONE;
+}

@@ -22,6 +22,10 @@ enum drop buffer_flatten(struct worker *w, struct rte_mbuf **m);
 // returns; if not DROP_NONE, *m is unchanged.
 enum drop buffer_leave_large(struct worker *w, struct rte_mbuf **m);
 
+// Replaces a large buffer, which is the worker's, by a chain of ordinary ones, which others may
+// keep. Returns DROP_NONE, or DROP_NO_BUFFER: *m is then unchanged.
+enum drop buffer_chain(struct worker *w, struct rte_mbuf **m);
+
 #define BUFFER_FOREIGN (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL) // a flag of ol_flags
 
 // Whether a buffer is in one part and not shared: both counts are 1, which are compared at once.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host.h"
 
+#include "buffer.h"
 #include "firewall.h"
 #include "forward.h"
 #include "host_limit.h"
@@ -165,22 +166,6 @@ static struct rte_ether_hdr frame_head(const struct worker *w, const struct pkt 
 	return head;
 }
 
-// Large buffers are the worker's: a chain of ordinary ones takes their place.
-static enum drop leave_large(struct worker *w, struct pkt *p)
-{
-	struct rte_mbuf *m = p->m;
-
-	if (likely(m->pool == w->pool))
-		return DROP_NONE;
-	p->m = rte_pktmbuf_copy(m, w->pool, 0, UINT32_MAX);
-	if (p->m == NULL) {
-		p->m = m;
-		return DROP_NO_BUFFER;
-	}
-	worker_release(w, m);
-	return DROP_NONE;
-}
-
 // Whether the ring has room. The upper half is for established connections.
 static bool has_room(const struct rte_ring *to, enum host_class class)
 {
@@ -196,7 +181,7 @@ static enum drop punt(struct worker *w, struct pkt *p, uint16_t port, struct hos
 		return DROP_HOST_LIMIT;
 	if (!has_room(w->to_host[port], limit.class))
 		return DROP_RING_FULL;
-	d = leave_large(w, p);
+	d = buffer_chain(w, &p->m);
 	if (d != DROP_NONE)
 		return d;
 	trace_note(w, p, TRACE_PUNTED, (struct trace_fact){.port = port + 1});

@@ -79,23 +79,6 @@ static struct frag_table *table_for(struct worker *w, const struct pkt *p)
 						     : REASSEMBLY_PROTECTED];
 }
 
-// Only ordinary buffers may be held; a larger packet is spread over several.
-static enum drop leave_large(struct worker *w, struct pkt *p)
-{
-	struct rte_mbuf *m = p->m;
-
-	if (likely(m->pool == w->pool))
-		return DROP_NONE;
-	p->m = rte_pktmbuf_copy(m, w->pool, 0, UINT32_MAX);
-	if (p->m == NULL) {
-		p->m = m;
-		return DROP_NO_BUFFER;
-	}
-	p->framed = false;
-	worker_release(w, m);
-	return DROP_NONE;
-}
-
 // Finds or adds the datagram of a fragment, and makes room. NULL: the fragment exceeds the table.
 static struct frag_datagram *datagram_of(
 	struct worker *w, struct frag_table *r, const struct frag_key *key, uint32_t n_buffers)
@@ -182,8 +165,10 @@ static unsigned int owner_of(const struct worker *w, const struct piece *piece)
 static struct frag_datagram *fragment_input(struct worker *w, struct pkt *p, struct piece *piece)
 {
 	struct frag_datagram *d = NULL;
-	enum drop reason = leave_large(w, p);
+	enum drop reason;
 
+	p->framed &= !buffer_is_large(w, p->m);
+	reason = buffer_chain(w, &p->m); // only ordinary ones may be held
 	if (reason == DROP_NONE && p->sa_in != NULL && w->fanout == NULL &&
 		handover_enqueue(w, p, owner_of(w, piece)))
 		return NULL;
