@@ -41,34 +41,20 @@ static bool is_first_this_second(struct sa_audit *a, uint16_t bit, uint32_t seco
 	return true;
 }
 
-static void event_set_packet(struct event *e, const struct pkt *p)
-{
-	const struct ip_view v = pkt_view(p);
-
-	e->addr = v.src;
-	e->peer = v.dst;
-	e->proto = v.proto;
-	e->addr_port = v.src_port;
-	e->peer_port = v.dst_port;
-	if (!p->ip.v4)
-		e->flow_label = rte_be_to_cpu_32(pkt_ip6(p)->vtc_flow) & RTE_IPV6_HDR_FL_MASK;
-}
-
 static void audit_post(struct worker *w, const struct pkt *p, const struct sa *sa, enum drop reason)
 {
 	const struct sa_counters *c = sa != NULL ? &sa->counters[w->id] : NULL;
-	struct event e = {
-		.kind = EVENT_AUDIT,
-		.port = pkt_port(w, p),
-		.reason = (uint8_t)reason,
-		.worker = (uint8_t)w->id,
-		.sa = sa,
-		.count = c != NULL ? sa_dropped(c, reason) : w->counters.drops[reason],
-		.generation = w->snapshot->generation,
-	};
+	struct event e = {.kind = EVENT_AUDIT, .port = pkt_port(w, p)};
 
 	if (!p->own)
-		event_set_packet(&e, p);
+		e = worker_event_about(w, p, EVENT_AUDIT);
+	if (!p->own && !p->ip.v4)
+		e.flow_label = rte_be_to_cpu_32(pkt_ip6(p)->vtc_flow) & RTE_IPV6_HDR_FL_MASK;
+	e.reason = (uint8_t)reason;
+	e.worker = (uint8_t)w->id;
+	e.sa = sa;
+	e.count = c != NULL ? sa_dropped(c, reason) : w->counters.drops[reason];
+	e.generation = w->snapshot->generation;
 	// ESP is opened when it is whole, so a fragment is out of a tunnel. Workers that share
 	// tunnels open a packet before its number is accepted.
 	e.inner = audited[reason].inner || p->ip.fragment ||

@@ -37,21 +37,11 @@ static struct classifier_key key_of(const struct worker *w, const struct pkt *p)
 
 static void rule_post_event(struct worker *w, const struct pkt *p, unsigned int rule)
 {
-	const struct ip_view v = pkt_view(p);
+	struct event e = worker_event_about(w, p, EVENT_RULE);
 
-	worker_event_post(w, &(struct event){
-				     .kind = EVENT_RULE,
-				     .port = pkt_port(w, p),
-				     .addr = v.src,
-				     .peer = v.dst,
-				     .addr_port = v.src_port,
-				     .peer_port = v.dst_port,
-				     .proto = v.proto,
-				     .has_icmp_type = v.has_icmp_type,
-				     .icmp_type = v.icmp_type,
-				     .rule = rule,
-				     .generation = w->snapshot->flow_generation,
-			     });
+	e.rule = rule;
+	e.generation = w->snapshot->flow_generation;
+	worker_event_post(w, &e);
 }
 
 // RFC 9293 3.5.2 for TCP, RFC 1812 5.2.7.1 and RFC 4443 3.1 for the rest.

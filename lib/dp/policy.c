@@ -213,17 +213,10 @@ static void ask_for_sa(struct worker *w, const struct pkt *p, const struct spd_p
 		return;
 	decided->next_ms = w->now_ms + ASK_AGAIN_MS;
 
-	const struct ip_view v = pkt_view(p);
-	struct event e = {.kind = EVENT_SA_NEEDED,
-		.port = pkt_port(w, p),
-		.addr = v.src,
-		.peer = v.dst,
-		.proto = v.proto,
-		.addr_port = v.src_port,
-		.peer_port = v.dst_port,
-		.policy = policy->number,
-		.generation = w->snapshot->flow_generation};
+	struct event e = worker_event_about(w, p, EVENT_SA_NEEDED);
 
+	e.policy = policy->number;
+	e.generation = w->snapshot->flow_generation;
 	worker_event_post_share(w, &e, SHARE_ACQUIRE);
 }
 
