@@ -102,7 +102,7 @@ static void test_duplicate(void **state)
 }
 
 // Once it is assigned, another station does not take it away.
-static void test_conflict(void **state)
+static void test_assigned_address_is_kept(void **state)
 {
 	(void)state;
 	desk_wait(2000);
@@ -116,7 +116,7 @@ static void test_conflict(void **state)
 }
 
 // Addresses that come and go while packets run.
-static void test_changed(void **state)
+static void test_addresses_come_and_go(void **state)
 {
 	struct conf *conf = desk_conf("", "");
 	struct conf_port *lan = &conf->ports[LAN];
@@ -145,7 +145,7 @@ static void test_changed(void **state)
 }
 
 // What a VRRP daemon adds is announced at once, from its link address, without a check.
-static void test_guest(void **state)
+static void test_guest_is_announced_at_once(void **state)
 {
 	const struct rte_ether_addr mac = {{0, 0, 0x5e, 0, 1, 7}};
 	struct conf *conf = desk_conf("", "");
@@ -191,9 +191,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		desk_test(test_assigned),
 		desk_test(test_duplicate),
-		desk_test(test_conflict),
-		desk_test(test_changed),
-		desk_test(test_guest),
+		desk_test(test_assigned_address_is_kept),
+		desk_test(test_addresses_come_and_go),
+		desk_test(test_guest_is_announced_at_once),
 		desk_test(test_query),
 	};
 

@@ -7,7 +7,7 @@
 #include "line_memory.h"
 #include "retire.h"
 
-static void test_replace(void **state)
+static void test_unchanged_sa_outlives_replacement(void **state)
 {
 	const struct snapshot *before = desk.snapshot;
 	const struct sa_out *sa = desk_sa_out("out-4");
@@ -41,7 +41,7 @@ static void test_neighbours(void **state)
 	assert_int_equal(view.state, NEIGH_STATIC);
 }
 
-static void test_retire(void **state)
+static void test_memory_waits_for_workers(void **state)
 {
 	(void)state;
 	desk_worker_begins();
@@ -150,9 +150,9 @@ static void test_rules(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		desk_test(test_replace),
+		desk_test(test_unchanged_sa_outlives_replacement),
 		desk_test(test_neighbours),
-		desk_test(test_retire),
+		desk_test(test_memory_waits_for_workers),
 		desk_test(test_audit),
 		desk_test(test_audit_retire),
 		desk_test(test_rules),

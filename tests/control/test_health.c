@@ -37,7 +37,7 @@ static void test_stall(void **state)
 }
 
 // It is fed every 500 ms, and not while a worker makes no progress.
-static void test_watchdog(void **state)
+static void test_watchdog_starves_when_stalled(void **state)
 {
 	(void)state;
 	health_start(&desk, 0);
@@ -56,7 +56,7 @@ static void test_watchdog(void **state)
 }
 
 // A warning below a sixteenth, and another one only after an eighth was free.
-static void test_buffers(void **state)
+static void test_few_buffers_warn_once(void **state)
 {
 	const unsigned int size = harness_pool->size;
 	struct rte_mbuf **m = calloc(size, sizeof(*m));
@@ -91,8 +91,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		desk_test(test_stall),
-		desk_test(test_watchdog),
-		desk_test(test_buffers),
+		desk_test(test_watchdog_starves_when_stalled),
+		desk_test(test_few_buffers_warn_once),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

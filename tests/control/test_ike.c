@@ -44,7 +44,7 @@ static void receive(const char *sa)
 }
 
 // A trap, and the tunnel that it brought up, are one tunnel.
-static void test_trap(void **state)
+static void test_trap_and_tunnel_are_one(void **state)
 {
 	(void)state;
 	ask_policy("trap", "10.4.0.0/24", 7, "priority = 2; trap = true;");
@@ -103,7 +103,7 @@ static void test_tunnel_state(void **state)
 }
 
 // The newest outbound SA sends, and no flow is decided again as long as there is one.
-static void test_rekey(void **state)
+static void test_newest_sa_sends(void **state)
 {
 	uint32_t flows;
 
@@ -178,7 +178,7 @@ static void test_refused(void **state)
 }
 
 // A nonce is never used twice with a key: not even by SAs that differ otherwise.
-static void test_keys(void **state)
+static void test_key_is_never_used_twice(void **state)
 {
 	static const char form[] =
 		"sa add { name = \"ike.%s\"; direction = \"out\"; spi = \"0x%x\"; reqid = 7; "
@@ -445,11 +445,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ike_desk_test(test_lists),
-		ike_desk_test(test_trap),
+		ike_desk_test(test_trap_and_tunnel_are_one),
 		ike_desk_test(test_tunnel_state),
-		ike_desk_test(test_rekey),
+		ike_desk_test(test_newest_sa_sends),
 		ike_desk_test(test_refused),
-		ike_desk_test(test_keys),
+		ike_desk_test(test_key_is_never_used_twice),
 		ike_desk_test(test_all_or_nothing),
 		ike_desk_test(test_delete_twice),
 		ike_desk_test(test_flush),

@@ -11,7 +11,7 @@
 // --- reloads ---
 
 // So many that lists of the snapshot before were too short for them.
-static void test_reload(void **state)
+static void test_objects_outlive_reload(void **state)
 {
 	struct sa_out *out;
 	struct sa_in *in;
@@ -87,7 +87,7 @@ static void use(const struct sa_out *sa)
 	assert_non_null(sa_out_path(sa));
 }
 
-static void test_deferred(void **state)
+static void test_deleted_sa_waits_for_workers(void **state)
 {
 	struct sa_out *out;
 	struct snapshot *before;
@@ -183,7 +183,7 @@ static void test_generations_wrap(void **state)
 }
 
 // While a policy is replaced, there is always one that decides.
-static void test_replace(void **state)
+static void test_always_a_policy_decides(void **state)
 {
 	const struct spd_policy *found;
 	struct classifier_key key = {
@@ -372,14 +372,14 @@ static void test_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ike_desk_test(test_reload),
+		ike_desk_test(test_objects_outlive_reload),
 		ike_desk_test(test_reload_collides),
-		ike_desk_test(test_deferred),
+		ike_desk_test(test_deleted_sa_waits_for_workers),
 		ike_desk_test(test_generation_of_load),
 		ike_desk_test(test_stop_while_loading),
 		ike_desk_test(test_stop_at_start),
 		ike_desk_test(test_generations_wrap),
-		ike_desk_test(test_replace),
+		ike_desk_test(test_always_a_policy_decides),
 		ike_desk_test(test_acquire),
 		ike_desk_test(test_many),
 	};

@@ -113,7 +113,7 @@ static void check(const struct change *c)
 	}
 }
 
-static void test_requests(void **state)
+static void test_request_without_memory_has_no_effect(void **state)
 {
 	(void)state;
 	if (!ask(before))
@@ -129,7 +129,7 @@ static void test_requests(void **state)
 }
 
 // Lists and tables that have to grow.
-static void test_growth(void **state)
+static void test_tables_grow_without_memory(void **state)
 {
 	char text[1024];
 	unsigned int n = 0;
@@ -169,8 +169,8 @@ static void test_growth(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		desk_test(test_requests),
-		desk_test(test_growth),
+		desk_test(test_request_without_memory_has_no_effect),
+		desk_test(test_tables_grow_without_memory),
 	};
 
 	return cmocka_run_group_tests_name("ike_memory", tests, harness_start, harness_stop);

@@ -58,7 +58,7 @@ static void test_changes(void **state)
 }
 
 // Links are checked once a second.
-static void test_short(void **state)
+static void test_short_outage_is_not_seen(void **state)
 {
 	(void)state;
 	desk_wait(1100);
@@ -80,7 +80,7 @@ static void expect_member(const char *what, const char *severity, const char *de
 }
 
 // The members of the WAN's port change within a tick; switches learn by what the new one announces.
-static void test_members(void **state)
+static void test_members_change_within_a_tick(void **state)
 {
 	(void)state;
 	desk_wait(4000); // addresses are assigned, groups reported
@@ -155,7 +155,7 @@ static void test_off_link(void **state)
 }
 
 // A next hop is resolved by a request that comes from the address on its network.
-static void test_resolve(void **state)
+static void test_request_comes_from_own_network(void **state)
 {
 	const struct rte_arp_hdr *arp = (const struct rte_arp_hdr *)(desk_sent[0].b + ETH_LEN);
 
@@ -177,7 +177,7 @@ static void test_resolve(void **state)
 }
 
 // What a worker posts comes through its ring.
-static void test_drain(void **state)
+static void test_events_come_through_ring(void **state)
 {
 	struct event e = {.kind = EVENT_NEIGH_NEEDED, .port = WAN, .addr = addr_of("192.0.2.9")};
 
@@ -192,13 +192,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		desk_test(test_changes),
-		desk_test(test_short),
-		desk_test(test_members),
+		desk_test(test_short_outage_is_not_seen),
+		desk_test(test_members_change_within_a_tick),
 		desk_test(test_no_member),
 		desk_test(test_vlan_of_members),
 		desk_test(test_off_link),
-		desk_test(test_resolve),
-		desk_test(test_drain),
+		desk_test(test_request_comes_from_own_network),
+		desk_test(test_events_come_through_ring),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

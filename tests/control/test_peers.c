@@ -72,7 +72,7 @@ static void test_no_route(void **state)
 }
 
 // The SAs of a reload know where the peer is.
-static void test_reload(void **state)
+static void test_reload_knows_moved_peer(void **state)
 {
 	(void)state;
 	desk_event(from("198.51.100.7", 1024));
@@ -182,7 +182,7 @@ int main(void)
 		desk_test(test_moves),
 		desk_test(test_alternates),
 		desk_test(test_no_route),
-		desk_test(test_reload),
+		desk_test(test_reload_knows_moved_peer),
 		desk_test(test_keepalive),
 		desk_test(test_confirmed),
 		desk_test(test_refuted),

@@ -151,7 +151,7 @@ static void test_reload(void **state)
 }
 
 // A change at run time that the file lacks is discarded on demand, but not by a signal.
-static void test_discard(void **state)
+static void test_discard_only_on_demand(void **state)
 {
 	static const char add[] = "rule add { name = \"r\"; action = \"drop\"; }";
 	char path[] = "/tmp/test_requests.XXXXXX";
@@ -193,7 +193,7 @@ static void test_at_once(void **state)
 }
 
 // One that may only look gets a refusal; of these, few are posted.
-static void test_show(void **state)
+static void test_reader_may_not_change(void **state)
 {
 	char line[EVENT_LINE_MAX];
 	uint64_t position;
@@ -261,7 +261,7 @@ static void test_readers_wait(void **state)
 }
 
 // A request waits for the grace period of the configuration before.
-static void test_retired(void **state)
+static void test_request_waits_for_grace_period(void **state)
 {
 	(void)state;
 	desk_worker_begins();
@@ -282,12 +282,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		REQUEST_TEST(test_change),
 		REQUEST_TEST(test_reload),
-		REQUEST_TEST(test_discard),
+		REQUEST_TEST(test_discard_only_on_demand),
 		REQUEST_TEST(test_at_once),
-		REQUEST_TEST(test_show),
+		REQUEST_TEST(test_reader_may_not_change),
 		REQUEST_TEST(test_reading),
 		REQUEST_TEST(test_readers_wait),
-		REQUEST_TEST(test_retired),
+		REQUEST_TEST(test_request_waits_for_grace_period),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

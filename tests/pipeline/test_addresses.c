@@ -244,7 +244,7 @@ static void test_served(void **state)
 }
 
 // A fragment from such a source uses no room.
-static void test_fragment(void **state)
+static void test_fragment_of_such_source_uses_no_room(void **state)
 {
 	struct gateway *g = gateway_with(0, bypass);
 	struct frame f = frame_ip(
@@ -262,7 +262,7 @@ int main(void)
 		pipeline_test(test_source),
 		pipeline_test(test_destination),
 		pipeline_test(test_served),
-		pipeline_test(test_fragment),
+		pipeline_test(test_fragment_of_such_source_uses_no_room),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

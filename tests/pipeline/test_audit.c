@@ -100,7 +100,7 @@ static void test_first_in_a_second(void **state)
 }
 
 // A second packet with the same number, in the same burst and later.
-static void test_replay(void **state)
+static void test_replay_in_burst_and_later(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct peer b = peer_new(g, "from-b");
@@ -152,7 +152,7 @@ static void test_inner_header(void **state)
 }
 
 // The record has the inner packet, since policy is about that.
-static void test_selector(void **state)
+static void test_selector_event_has_inner_packet(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct peer b = peer_new(g, "from-b");
@@ -346,9 +346,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_first_in_a_second),
-		pipeline_test(test_replay),
+		pipeline_test(test_replay_in_burst_and_later),
 		pipeline_test(test_inner_header),
-		pipeline_test(test_selector),
+		pipeline_test(test_selector_event_has_inner_packet),
 		pipeline_test(test_sequence_end),
 		pipeline_test(test_handed_fragment),
 		pipeline_test(test_flow_label),

@@ -107,7 +107,7 @@ static void check_jumbo(const char *engine, const char *cipher, const char *auth
 }
 
 // Up to the largest that fits links of 9000 octets, for every algorithm by both engines.
-static void test_jumbo(void **state)
+static void test_jumbo_frames_of_every_algorithm(void **state)
 {
 	(void)state;
 	for (const struct cipher_alg *c = cipher_algs; c->name != NULL; c++)
@@ -120,7 +120,7 @@ static void test_jumbo(void **state)
 }
 
 // Packets that are not forwarded: pings of the gateway, ARP, fragments to be reassembled.
-static void test_others(void **state)
+static void test_packets_not_forwarded(void **state)
 {
 	struct gateway *g = site_a((struct site){.mtu = 9000, .lan_mtu = 9000});
 	struct peer b = peer_new(g, "to-b");
@@ -168,7 +168,7 @@ static void expect_untouched(const struct rte_mbuf *const m[], const struct fram
 }
 
 // Buffers with a second owner, and indirect buffers: nothing is written to them.
-static void test_shared(void **state)
+static void test_shared_buffers_are_not_written_to(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5", .len = 1400));
@@ -456,9 +456,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_every_split),
-		pipeline_test(test_jumbo),
-		pipeline_test(test_others),
-		pipeline_test(test_shared),
+		pipeline_test(test_jumbo_frames_of_every_algorithm),
+		pipeline_test(test_packets_not_forwarded),
+		pipeline_test(test_shared_buffers_are_not_written_to),
 		pipeline_test(test_shared_whole),
 		pipeline_test(test_no_buffers),
 		pipeline_test(test_full_buffer),

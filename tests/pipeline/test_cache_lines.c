@@ -147,7 +147,7 @@ static unsigned int accidents(void)
 // --- tests ---
 
 // A line with two counters is found, and one with a counter and a constant is not.
-static void test_finds(void **state)
+static void test_shared_lines_are_found(void **state)
 {
 	static _Alignas(LINE) volatile uint64_t counter[LINE / sizeof(uint64_t) * 2];
 
@@ -266,7 +266,7 @@ static void test_workers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_finds),
+		cmocka_unit_test(test_shared_lines_are_found),
 		pipeline_test(test_workers),
 	};
 

@@ -185,7 +185,7 @@ static void expect_segment(
 }
 
 // For the client and for the server, in the window, and outside of it.
-static void test_reset(void **state)
+static void test_reset_counts_only_in_window(void **state)
 {
 	static const struct segment at_client = {BACK, RST, SERVER + 201, 0, 0};
 	static const struct segment at_server = {OUT, RST, CLIENT + 101, 0, 0};
@@ -203,7 +203,7 @@ static void test_reset(void **state)
 }
 
 // Out of the window, or acknowledging what was not sent.
-static void test_window(void **state)
+static void test_packets_out_of_window_drop(void **state)
 {
 	static const struct segment out = {BACK, ACK, SERVER + 1000000, CLIENT + 101, 10};
 	static const struct segment unsent = {BACK, ACK, SERVER + 201, CLIENT + 1000000, 10};
@@ -413,7 +413,7 @@ static void test_other_paths(void **state)
 }
 
 // Other policies apply to an established flow from its next packet on.
-static void test_generation(void **state)
+static void test_other_policies_apply_at_once(void **state)
 {
 	static const char list[] = "policies = (\n";
 	struct trace t = trace_new(site_a((struct site){0}));
@@ -454,8 +454,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_connection),
-		pipeline_test(test_reset),
-		pipeline_test(test_window),
+		pipeline_test(test_reset_counts_only_in_window),
+		pipeline_test(test_packets_out_of_window_drop),
 		pipeline_test(test_two_syn_acks),
 		pipeline_test(test_old_copy),
 		pipeline_test(test_rejected_connection),
@@ -463,7 +463,7 @@ int main(void)
 		pipeline_test(test_pickup),
 		pipeline_test(test_icmp_errors),
 		pipeline_test(test_other_paths),
-		pipeline_test(test_generation),
+		pipeline_test(test_other_policies_apply_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -195,7 +195,7 @@ static void test_too_big_for_next_tunnel(void **state)
 }
 
 // The rate limit: that many a second, saved up for at most one second.
-static void test_rate(void **state)
+static void test_errors_have_a_rate(void **state)
 {
 	static struct frame f[RX_BURST_MAX];
 	struct gateway *g = site_a((struct site){.errors_per_second = 10});
@@ -315,7 +315,7 @@ int main(void)
 		pipeline_test(test_silence),
 		pipeline_test(test_through_tunnel),
 		pipeline_test(test_too_big_for_next_tunnel),
-		pipeline_test(test_rate),
+		pipeline_test(test_errors_have_a_rate),
 		pipeline_test(test_rate_of_peers),
 		pipeline_test(test_identifications),
 		pipeline_test(test_rate_in_small_steps),

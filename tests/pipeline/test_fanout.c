@@ -220,7 +220,7 @@ static void test_in(void **state)
 
 // Packets are repeated while the first copies are still in a lane, others are forged or are
 // dummies: each is counted for what it is, and once.
-static void test_replay(void **state)
+static void test_each_drop_counts_once(void **state)
 {
 	struct workers s = workers_new(SITE(.window = 64), 5);
 	struct frame f[RX_BURST_MAX];
@@ -315,7 +315,7 @@ static void without_sas(struct gateway *g)
 
 // SAs are removed while their packets wait to be numbered, to be sealed, to enter the window, or
 // for the worker of their flow.
-static void test_removed(void **state)
+static void test_sa_removed_in_flight(void **state)
 {
 	(void)state;
 	for (unsigned int stage = 0; stage < 4; stage++) {
@@ -453,7 +453,7 @@ static void test_short(void **state)
 }
 
 // A worker that stops drops what is still in flight, and counts it.
-static void test_stop(void **state)
+static void test_stop_drops_what_is_in_flight(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -477,13 +477,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_out),
 		pipeline_test(test_in),
-		pipeline_test(test_replay),
+		pipeline_test(test_each_drop_counts_once),
 		pipeline_test(test_reload),
-		pipeline_test(test_removed),
+		pipeline_test(test_sa_removed_in_flight),
 		pipeline_test(test_large),
 		pipeline_test(test_behind),
 		pipeline_test(test_short),
-		pipeline_test(test_stop),
+		pipeline_test(test_stop_drops_what_is_in_flight),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -46,7 +46,7 @@ static void expect_payload(const uint8_t *packet, uint16_t len, const struct fra
 }
 
 // The reassembled packet has ports: a policy with ports sends it into its tunnel.
-static void test_outward(void **state)
+static void test_reassembled_out_has_ports(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct peer b = peer_new(g, "to-b");
@@ -81,7 +81,7 @@ static void test_outward(void **state)
 }
 
 // In one burst among others' packets, and larger than any frame.
-static void test_large(void **state)
+static void test_larger_than_any_frame(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct ipv4 ip = FROM_TO("10.1.0.5", "10.7.0.5", .len = 2300, .id = 3);
@@ -98,7 +98,7 @@ static void test_large(void **state)
 }
 
 // ESP packets fragmented by a router on the path.
-static void test_esp(void **state)
+static void test_esp_fragmented_on_path(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct peer b = peer_new(g, "from-b");
@@ -147,7 +147,7 @@ static void test_esp_mostly_padding(void **state)
 }
 
 // Fragments inside the tunnel, for a policy with ports.
-static void test_inward(void **state)
+static void test_reassembled_in_has_ports(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct peer b = peer_new(g, "from-b");
@@ -169,7 +169,7 @@ static void test_inward(void **state)
 }
 
 // Fragments from inside and outside the tunnel, or from two ports, are never reassembled together.
-static void test_origins(void **state)
+static void test_fragments_of_two_origins_stay_apart(void **state)
 {
 	struct gateway *g = site_a((struct site){
 		.policies = ", { name = \"roaming\"; local = \"10.4.0.0/24\"; remote = "
@@ -210,7 +210,7 @@ static uint64_t dropped_fragments(const struct gateway *g)
 }
 
 // Fragments that make no packet: nothing is sent, and in the end all are counted.
-static void test_invalid(void **state)
+static void test_invalid_fragments_are_counted(void **state)
 {
 	static const struct {
 		const char *name;
@@ -369,7 +369,7 @@ static void test_shutdown(void **state)
 }
 
 // The reply to a ping of many fragments has many fragments.
-static void test_ping(void **state)
+static void test_large_ping_is_answered(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct ipv4 ip =
@@ -388,19 +388,19 @@ static void test_ping(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		pipeline_test(test_outward),
-		pipeline_test(test_large),
-		pipeline_test(test_esp),
+		pipeline_test(test_reassembled_out_has_ports),
+		pipeline_test(test_larger_than_any_frame),
+		pipeline_test(test_esp_fragmented_on_path),
 		pipeline_test(test_esp_mostly_padding),
-		pipeline_test(test_inward),
-		pipeline_test(test_origins),
-		pipeline_test(test_invalid),
+		pipeline_test(test_reassembled_in_has_ports),
+		pipeline_test(test_fragments_of_two_origins_stay_apart),
+		pipeline_test(test_invalid_fragments_are_counted),
 		pipeline_test(test_too_long),
 		pipeline_test(test_timeout),
 		pipeline_test(test_flood),
 		pipeline_test(test_no_buffer),
 		pipeline_test(test_shutdown),
-		pipeline_test(test_ping),
+		pipeline_test(test_large_ping_is_answered),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

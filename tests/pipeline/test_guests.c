@@ -71,7 +71,7 @@ static void test_arp(void **state)
 }
 
 // Frames for either link address pass in one burst, others are another station's.
-static void test_received(void **state)
+static void test_frames_for_both_macs_pass(void **state)
 {
 	struct gateway *g = gateway_with_guests();
 	struct frame own = ping_of("10.1.0.1");
@@ -136,7 +136,7 @@ static void test_announced(void **state)
 }
 
 // Switches learn where the virtual router is from what it sends (RFC 5798 7.3).
-static void test_group(void **state)
+static void test_virtual_router_sends_from_its_mac(void **state)
 {
 	struct gateway *g = gateway_with_guests();
 	struct frame f = frame_ip(
@@ -180,11 +180,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_arp),
-		pipeline_test(test_received),
+		pipeline_test(test_frames_for_both_macs_pass),
 		pipeline_test(test_ping),
 		pipeline_test(test_announced),
 		pipeline_test(test_configured),
-		pipeline_test(test_group),
+		pipeline_test(test_virtual_router_sends_from_its_mac),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -105,7 +105,7 @@ static void test_from_host(void **state)
 }
 
 // To and from the host through the tunnel.
-static void test_tunnel(void **state)
+static void test_host_through_tunnel(void **state)
 {
 	struct gateway *g = gateway_with_host(WAN, NULL);
 	struct peer in = peer_new(g, "from-b"), out = peer_new(g, "to-b");
@@ -132,7 +132,7 @@ static void test_tunnel(void **state)
 }
 
 // In clear on the unprotected side, a policy has to bypass what is for the host and what it sends.
-static void test_policy(void **state)
+static void test_host_in_clear_needs_bypass(void **state)
 {
 	struct gateway *g = gateway_with_host(WAN, NULL);
 	struct frame f = tcp(WAN, "192.0.2.2", "192.0.2.1", 9, SSH);
@@ -183,7 +183,7 @@ static void test_tunnel_rule(void **state)
 }
 
 // A rule has to admit a new connection also from where the host had an earlier one.
-static void test_reopened(void **state)
+static void test_reopened_connection_needs_a_rule(void **state)
 {
 	struct gateway *g = gateway_with_host(LAN, NULL);
 	struct frame back = tcp(LAN, "10.1.0.5", "10.1.0.1", BGP, 5000), reset = back;
@@ -203,7 +203,7 @@ static void test_reopened(void **state)
 }
 
 // Nobody else sends from the host's addresses, which would open a way for answers.
-static void test_forged(void **state)
+static void test_host_source_forged_is_dropped(void **state)
 {
 	struct gateway *g = gateway_with_host(LAN, NULL);
 	struct frame f = tcp(LAN, "10.1.0.1", "10.1.0.66", SSH, 5000);
@@ -249,7 +249,7 @@ static void test_refused(void **state)
 }
 
 // ICMP errors about its packets come back to the host, from an address that its kernel accepts.
-static void test_errors(void **state)
+static void test_errors_reach_the_host(void **state)
 {
 	struct gateway *g = gateway_with_host(LAN, NULL);
 	struct frame f = frame_ip(
@@ -300,13 +300,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_to_host),
 		pipeline_test(test_from_host),
-		pipeline_test(test_tunnel),
-		pipeline_test(test_policy),
+		pipeline_test(test_host_through_tunnel),
+		pipeline_test(test_host_in_clear_needs_bypass),
 		pipeline_test(test_tunnel_rule),
-		pipeline_test(test_reopened),
-		pipeline_test(test_forged),
+		pipeline_test(test_reopened_connection_needs_a_rule),
+		pipeline_test(test_host_source_forged_is_dropped),
 		pipeline_test(test_refused),
-		pipeline_test(test_errors),
+		pipeline_test(test_errors_reach_the_host),
 		pipeline_test(test_groups),
 	};
 

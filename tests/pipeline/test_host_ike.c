@@ -68,7 +68,7 @@ static void test_to_host(void **state)
 }
 
 // From the ports that a NAT chooses, in both directions.
-static void test_nat(void **state)
+static void test_ports_behind_nat(void **state)
 {
 	static const uint16_t ports[] = {1024, 20000, 65535};
 	struct gateway *g = gateway_with_ike(NULL);
@@ -86,7 +86,7 @@ static void test_nat(void **state)
 }
 
 // ESP in UDP for an SA is decapsulated, from any port, and keepalives are consumed.
-static void test_esp(void **state)
+static void test_esp_in_udp_is_not_given(void **state)
 {
 	struct ipv4 ip = FROM_TO("10.2.0.5", "10.1.0.5");
 	struct gateway *g = gateway_with_ike(IN_UDP);
@@ -113,8 +113,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_to_host),
-		pipeline_test(test_nat),
-		pipeline_test(test_esp),
+		pipeline_test(test_ports_behind_nat),
+		pipeline_test(test_esp_in_udp_is_not_given),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

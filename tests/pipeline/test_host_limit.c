@@ -120,7 +120,7 @@ static void test_services(void **state)
 }
 
 // A stranger who forges his source cannot have an established connection.
-static void test_resets(void **state)
+static void test_forged_reset_has_no_effect(void **state)
 {
 	struct gateway *g = gateway_with_host(10);
 	struct frame open = open_connection(g, "10.1.0.6", 9, SSH);
@@ -135,7 +135,7 @@ static void test_resets(void **state)
 }
 
 // One answer does not make a UDP flow established.
-static void test_answered(void **state)
+static void test_one_answer_establishes_nothing(void **state)
 {
 	struct gateway *g = gateway_with_host(10);
 	struct frame known = udp("10.1.0.6", HOST, 1, 161), reply = udp(HOST, "10.1.0.6", 161, 1);
@@ -154,7 +154,7 @@ static void test_answered(void **state)
 }
 
 // Answers to a flood, which a worker takes from the host, take nothing of open connections either.
-static void test_sent(void **state)
+static void test_answers_to_flood_take_nothing(void **state)
 {
 	struct gateway *g = gateway_with_host(10);
 	struct frame syn = segment((struct segment){"10.1.0.5", 1, SSH, SYN, CLIENT, 0, false});
@@ -179,7 +179,7 @@ static void test_sent(void **state)
 }
 
 // A peer has a part of what all have. Others may have the same one by chance, but not all three.
-static void test_peers(void **state)
+static void test_peer_has_its_part(void **state)
 {
 	static const char *const others[] = {"10.1.0.6", "10.1.0.7", "10.1.0.8"};
 	struct gateway *g = gateway_with_host(10);
@@ -195,7 +195,7 @@ static void test_peers(void **state)
 }
 
 // New connections fill half of the host's ring.
-static void test_ring(void **state)
+static void test_new_connections_fill_half_the_ring(void **state)
 {
 	struct gateway *g = gateway_with_host(100000);
 	struct frame syn = segment((struct segment){"10.1.0.5", 1, SSH, SYN, CLIENT, 0, false});
@@ -213,7 +213,7 @@ static void test_ring(void **state)
 }
 
 // The workers of a gateway divide the rate of new connections.
-static void test_workers(void **state)
+static void test_workers_divide_the_rate(void **state)
 {
 	struct gateway *g = gateway_with_host(64 * 200);
 	struct worker *const workers[] = {g->w, g->w, g->w, g->w};
@@ -231,12 +231,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_services),
-		pipeline_test(test_resets),
-		pipeline_test(test_answered),
-		pipeline_test(test_sent),
-		pipeline_test(test_peers),
-		pipeline_test(test_ring),
-		pipeline_test(test_workers),
+		pipeline_test(test_forged_reset_has_no_effect),
+		pipeline_test(test_one_answer_establishes_nothing),
+		pipeline_test(test_answers_to_flood_take_nothing),
+		pipeline_test(test_peer_has_its_part),
+		pipeline_test(test_new_connections_fill_half_the_ring),
+		pipeline_test(test_workers_divide_the_rate),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

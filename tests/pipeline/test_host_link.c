@@ -53,7 +53,7 @@ static void test_router_advertisement(void **state)
 }
 
 // A fragment shows its type in the first one at most.
-static void test_fragments(void **state)
+static void test_fragments_are_not_given(void **state)
 {
 	static const uint8_t first[8] = {IPPROTO_ICMPV6, 0, 0, 1, 0, 0, 0, 7};
 	struct gateway *g = gateway_with_host(LAN);
@@ -73,7 +73,7 @@ static void test_fragments(void **state)
 }
 
 // A redirect to the host about a packet that it has sent.
-static void test_redirects(void **state)
+static void test_redirects_are_not_given(void **state)
 {
 	struct gateway *g = gateway_with_host(LAN);
 	struct frame out = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.1", "10.1.0.5"));
@@ -125,7 +125,7 @@ static void test_out_of_tunnel(void **state)
 }
 
 // ARP and neighbour discovery end at the gateway.
-static void test_neighbours(void **state)
+static void test_neighbours_are_not_given(void **state)
 {
 	struct gateway *g = gateway_with_host(LAN);
 	struct frame f = frame_arp(LAN, 2, "10.1.0.5", "10.1.0.1");
@@ -159,10 +159,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_router_advertisement),
-		pipeline_test(test_fragments),
-		pipeline_test(test_redirects),
+		pipeline_test(test_fragments_are_not_given),
+		pipeline_test(test_redirects_are_not_given),
 		pipeline_test(test_out_of_tunnel),
-		pipeline_test(test_neighbours),
+		pipeline_test(test_neighbours_are_not_given),
 		pipeline_test(test_source_route),
 	};
 

@@ -116,7 +116,7 @@ static void test_selector(void **state)
 }
 
 // A policy for all addresses still admits no invalid source address.
-static void test_source(void **state)
+static void test_invalid_source_is_never_admitted(void **state)
 {
 	static const char *const sources[] = {
 		"127.0.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255"};
@@ -151,7 +151,7 @@ static void test_source(void **state)
 }
 
 // The plaintext, octet by octet. "#" stands for a good inner packet of 60 octets.
-static void test_text(void **state)
+static void test_plaintext_octet_by_octet(void **state)
 {
 	static const struct {
 		const char *name;
@@ -267,7 +267,7 @@ static void test_inner_header(void **state)
 }
 
 // RFC 6040 4.2: the result of the marks of both headers.
-static void test_ecn(void **state)
+static void test_ecn_of_both_headers(void **state)
 {
 	enum { NOT_ECT, ECT_1, ECT_0, CE, DROPPED };
 	static const uint8_t right[4][4] = {
@@ -346,7 +346,7 @@ static void test_find_sa(void **state)
 }
 
 // Every length of the ESP packet, with a right outer header: none is opened.
-static void test_short(void **state)
+static void test_short_esp_is_not_opened(void **state)
 {
 	struct tunnel t =
 		tunnel_new((struct site){.cipher = "aes-128-cbc", .auth = "hmac-sha1-96"});
@@ -432,13 +432,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_good),
 		pipeline_test(test_selector),
-		pipeline_test(test_source),
-		pipeline_test(test_text),
+		pipeline_test(test_invalid_source_is_never_admitted),
+		pipeline_test(test_plaintext_octet_by_octet),
 		pipeline_test(test_padding_over_header),
 		pipeline_test(test_inner_header),
-		pipeline_test(test_ecn),
+		pipeline_test(test_ecn_of_both_headers),
 		pipeline_test(test_find_sa),
-		pipeline_test(test_short),
+		pipeline_test(test_short_esp_is_not_opened),
 		pipeline_test(test_every_bit),
 		pipeline_test(test_outer_options),
 		pipeline_test(test_from_inside),

@@ -376,7 +376,7 @@ static void test_limit_before_policy(void **state)
 }
 
 // Each port and each SA has its own limit of replies.
-static void test_limit(void **state)
+static void test_ports_and_sas_have_own_limits(void **state)
 {
 	struct gateway *g = site_a((struct site){.icmp = "echo_replies_per_second = 10;"});
 	struct frame lan = frame_ip(LAN, ping("10.1.0.5", "10.1.0.1"));
@@ -468,7 +468,7 @@ int main(void)
 		pipeline_test(test_pings_among_errors),
 		pipeline_test(test_straight_back),
 		pipeline_test(test_not_straight_back),
-		pipeline_test(test_limit),
+		pipeline_test(test_ports_and_sas_have_own_limits),
 		pipeline_test(test_limit_before_policy),
 	};
 

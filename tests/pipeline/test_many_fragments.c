@@ -148,7 +148,7 @@ static void test_after(void **state)
 }
 
 // In clear, fragmented as they were received, and each fragmented again before encapsulation.
-static void test_both(void **state)
+static void test_fragmented_before_and_after(void **state)
 {
 	const struct batch six = {.n = 14, .len = 65400, .step = 1232, .v6 = true},
 			   four = {.n = 14, .len = 60000, .step = 1240, .frag = DF};
@@ -160,7 +160,7 @@ static void test_both(void **state)
 }
 
 // Fragments of 8 octets each: the gateway need not send so many.
-static void test_tiny(void **state)
+static void test_tiny_fragments_become_fewer(void **state)
 {
 	const struct batch four = {.n = 1, .len = 8000, .step = 8, .frag = DF},
 			   six = {.n = 1, .len = 8000, .step = 8, .v6 = true};
@@ -199,8 +199,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_before),
 		pipeline_test(test_after),
-		pipeline_test(test_both),
-		pipeline_test(test_tiny),
+		pipeline_test(test_fragmented_before_and_after),
+		pipeline_test(test_tiny_fragments_become_fewer),
 		pipeline_test(test_clear),
 	};
 

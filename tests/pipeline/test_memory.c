@@ -432,7 +432,7 @@ static int print_peer(const struct conf *a, const struct conf *b, FILE *out)
 }
 
 // Functions that only read configurations: report the lack of memory, and leak nothing.
-static void test_read(void **state)
+static void test_reading_reports_lack_of_memory(void **state)
 {
 	static int (*const reads[])(const struct conf *a, const struct conf *b, FILE *out) = {
 		compare, print_peer};
@@ -472,7 +472,7 @@ int main(void)
 		pipeline_test(test_change_openssl),
 		pipeline_test(test_reload),
 		pipeline_test(test_start),
-		pipeline_test(test_read),
+		pipeline_test(test_reading_reports_lack_of_memory),
 		pipeline_test(test_growth),
 		pipeline_test(test_growth_kept),
 	};

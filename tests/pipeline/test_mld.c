@@ -94,7 +94,7 @@ static void test_queries(void **state)
 }
 
 // The gateway's own report, reflected by a switch or sent by another gateway on this machine.
-static void test_echo(void **state)
+static void test_own_report_reflected(void **state)
 {
 	struct frame f = query(LAN, (struct ipv6)FROM_TO(ROUTER, ALL), "::");
 
@@ -155,7 +155,7 @@ static void test_reports(void **state)
 }
 
 // A flood from one port does not displace the events of others.
-static void test_flood(void **state)
+static void test_flood_leaves_room_for_others(void **state)
 {
 	struct frame f[32], other = query(WAN, (struct ipv6)FROM_TO(ROUTER, ALL), "::");
 	unsigned int n = 0, by_wan = 0;
@@ -179,10 +179,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		v6_a_test(test_queries),
-		v6_a_test(test_echo),
+		v6_a_test(test_own_report_reflected),
 		v6_a_test(test_malformed),
 		v6_a_test(test_reports),
-		v6_a_test(test_flood),
+		v6_a_test(test_flood_leaves_room_for_others),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -72,7 +72,7 @@ static void test_ports(void **state)
 }
 
 // Through both gateways and in both families; over IPv6 with a checksum.
-static void test_through(void **state)
+static void test_through_both_gateways(void **state)
 {
 	(void)state;
 	for (enum outer outer = OVER_V4; outer <= OVER_V6; outer++) {
@@ -129,7 +129,7 @@ static void test_no_checksum(void **state)
 }
 
 // An SA is in UDP or it is not.
-static void test_strict(void **state)
+static void test_sa_is_in_udp_or_not(void **state)
 {
 	struct gateway *a = site_a((struct site){.sa = IN_UDP});
 	struct peer b = peer_new(a, "from-b"), c = peer_new(a, "from-c");
@@ -161,7 +161,7 @@ static void test_strict(void **state)
 }
 
 // Datagrams to the port that are not ESP.
-static void test_others(void **state)
+static void test_datagrams_without_esp(void **state)
 {
 	static const uint8_t zeros[64], ones[64] = {[0 ... 63] = 0xff},
 					spi[] = {0, 0, 0x10, 0x02, 0, 0, 0, 1};
@@ -206,7 +206,7 @@ static void test_others(void **state)
 }
 
 // The same port and SPI in a packet out of the SA: a decapsulated packet is not decapsulated again.
-static void test_inside(void **state)
+static void test_decapsulated_once(void **state)
 {
 	static const uint8_t spi[4] = {0, 0, 0x10, 0x02};
 	struct gateway *a = site_a((struct site){.sa = IN_UDP});
@@ -244,7 +244,7 @@ static void pad(struct frame *f, uint16_t by)
 }
 
 // A datagram may be shorter than its IP packet (RFC 768).
-static void test_padded(void **state)
+static void test_datagram_shorter_than_packet(void **state)
 {
 	struct frame in = frame_ip(LAN, to_b), wire;
 
@@ -287,7 +287,7 @@ static void test_padded_others(void **state)
 }
 
 // A header with a wrong length: no error is sent about a packet that may not be a datagram.
-static void test_lengths(void **state)
+static void test_wrong_udp_length_drops(void **state)
 {
 	struct gateway *a = site_a((struct site){.sa = IN_UDP});
 	struct peer b = peer_new(a, "from-b");
@@ -319,7 +319,7 @@ static void test_lengths(void **state)
 }
 
 // The same between other hosts is forwarded.
-static void test_transit(void **state)
+static void test_transit_is_forwarded(void **state)
 {
 	static const uint8_t keepalive = 0xff, spi[60] = {0, 0, 0x10, 0x02};
 	struct gateway *a = site_a((struct site){.sa = IN_UDP});
@@ -413,15 +413,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_sent),
 		pipeline_test(test_ports),
-		pipeline_test(test_through),
+		pipeline_test(test_through_both_gateways),
 		pipeline_test(test_no_checksum),
-		pipeline_test(test_strict),
-		pipeline_test(test_others),
-		pipeline_test(test_inside),
-		pipeline_test(test_padded),
+		pipeline_test(test_sa_is_in_udp_or_not),
+		pipeline_test(test_datagrams_without_esp),
+		pipeline_test(test_decapsulated_once),
+		pipeline_test(test_datagram_shorter_than_packet),
 		pipeline_test(test_padded_others),
-		pipeline_test(test_lengths),
-		pipeline_test(test_transit),
+		pipeline_test(test_wrong_udp_length_drops),
+		pipeline_test(test_transit_is_forwarded),
 		pipeline_test(test_outer),
 		pipeline_test(test_keepalive),
 	};

@@ -63,7 +63,7 @@ static void test_before_sas(void **state)
 }
 
 // Policies decide, and packets for other addresses are not affected.
-static void test_boundary(void **state)
+static void test_policies_decide(void **state)
 {
 	struct site s = ike_in_dmz;
 	struct gateway *g = site_a(s);
@@ -127,7 +127,7 @@ int main(void)
 		pipeline_test(test_in),
 		pipeline_test(test_out),
 		pipeline_test(test_before_sas),
-		pipeline_test(test_boundary),
+		pipeline_test(test_policies_decide),
 		pipeline_test(test_v6),
 	};
 

@@ -51,7 +51,7 @@ static struct sa_peer *peer_at(const char *addr, uint16_t port)
 
 // Only an authenticated packet with the highest number changes the endpoint of the peer, and an
 // event is posted only if it differs.
-static void test_moved(void **state)
+static void test_authentic_newest_packet_moves_peer(void **state)
 {
 	struct gateway *a = site_a((struct site){.sa = IN_UDP});
 	struct sa_in *sa = gateway_sa_in(a, "from-b");
@@ -124,7 +124,7 @@ static struct gateway *waiting(void)
 
 // Nothing can be sent to a peer before a packet of it was received, and everything to its endpoint
 // after that.
-static void test_unknown(void **state)
+static void test_unknown_peer_gets_nothing(void **state)
 {
 	static const struct nexthop nh = {.kind = NEXTHOP_CONNECTED, .port = WAN};
 	struct gateway *a = waiting();
@@ -181,7 +181,7 @@ static void test_unknown_are_different(void **state)
 
 // Workers share a tunnel: a copy of a packet, sent from elsewhere and opened in the same burst,
 // moves nobody; the next packets do, also of another peer in the same burst.
-static void test_shared(void **state)
+static void test_copies_move_nobody(void **state)
 {
 	struct gateway *g[2] = {
 		site_a((struct site){.sa = IN_UDP, .more = "cpus = { workers = [ 0, 1 ]; };"})};
@@ -223,9 +223,9 @@ static void test_shared(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		pipeline_test(test_moved),
-		pipeline_test(test_shared),
-		pipeline_test(test_unknown),
+		pipeline_test(test_authentic_newest_packet_moves_peer),
+		pipeline_test(test_copies_move_nobody),
+		pipeline_test(test_unknown_peer_gets_nothing),
 		pipeline_test(test_unknown_are_different),
 	};
 

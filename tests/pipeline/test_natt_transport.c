@@ -105,7 +105,7 @@ static void test_size(void **state)
 }
 
 // SAs in UDP do not accept packets without UDP, and vice versa.
-static void test_strict(void **state)
+static void test_udp_and_plain_stay_apart(void **state)
 {
 	struct gateway *a = site_transport(1, in_udp), *b = site_transport(2, (struct site){0});
 	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5")), wire;
@@ -223,7 +223,7 @@ static void test_nat(void **state)
 }
 
 // Tunnel mode, and transport mode without UDP, change nothing.
-static void test_untouched(void **state)
+static void test_other_modes_are_unchanged(void **state)
 {
 	static const struct upper wrong = {"UDP", IPPROTO_UDP, 60, 6, KEPT};
 	const struct site without = {0};
@@ -246,9 +246,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_through),
 		pipeline_test(test_size),
-		pipeline_test(test_strict),
+		pipeline_test(test_udp_and_plain_stay_apart),
 		pipeline_test(test_nat),
-		pipeline_test(test_untouched),
+		pipeline_test(test_other_modes_are_unchanged),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

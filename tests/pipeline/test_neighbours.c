@@ -156,7 +156,7 @@ static void test_hold_timeout(void **state)
 }
 
 // ESP packets are held like all others; no error can be sent about them.
-static void test_esp(void **state)
+static void test_esp_is_held_without_error(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
@@ -404,7 +404,7 @@ int main(void)
 		pipeline_test(test_in_order),
 		pipeline_test(test_unreachable_host),
 		pipeline_test(test_hold_timeout),
-		pipeline_test(test_esp),
+		pipeline_test(test_esp_is_held_without_error),
 		pipeline_test(test_hold_limit_of_one),
 		pipeline_test(test_hold_limit_of_all),
 		pipeline_test(test_flood_of_other_port),

@@ -199,7 +199,7 @@ static void test_in_udp(void **state)
 }
 
 // Errors of other stations use no more of the event ring than the port's share.
-static void test_flood(void **state)
+static void test_flood_leaves_room_for_others(void **state)
 {
 	struct gateway *g = site_a((struct site){.sa = IN_UDP});
 	struct error e = {.type = 3, .code = 4, .mtu = 1400, .quoted = 28};
@@ -219,7 +219,7 @@ static void test_flood(void **state)
 }
 
 // Numbers that were not sent yet, or before the last seconds.
-static void test_sequence(void **state)
+static void test_numbers_not_sent_are_not_believed(void **state)
 {
 	static const struct {
 		uint64_t sent, before;
@@ -345,7 +345,7 @@ static void test_settings(void **state)
 }
 
 // The path that the control thread then builds, as senders see it.
-static void test_resized(void **state)
+static void test_resized_path_is_used(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct sa_out *sa = gateway_sa_out(g, "to-b");
@@ -420,12 +420,12 @@ int main(void)
 		pipeline_test(test_v6),
 		pipeline_test(test_forged),
 		pipeline_test(test_in_udp),
-		pipeline_test(test_flood),
-		pipeline_test(test_sequence),
+		pipeline_test(test_flood_leaves_room_for_others),
+		pipeline_test(test_numbers_not_sent_are_not_believed),
 		pipeline_test(test_not_posted),
 		pipeline_test(test_all_protected),
 		pipeline_test(test_settings),
-		pipeline_test(test_resized),
+		pipeline_test(test_resized_path_is_used),
 		pipeline_test(test_probe),
 	};
 

@@ -130,7 +130,7 @@ static void test_from_outside(void **state)
 }
 
 // Every policy counts what it matched, for each worker.
-static void test_counters(void **state)
+static void test_policies_count_by_worker(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct frame in[] = {
@@ -226,7 +226,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_from_inside),
 		pipeline_test(test_from_outside),
-		pipeline_test(test_counters),
+		pipeline_test(test_policies_count_by_worker),
 		pipeline_test(test_icmp),
 		pipeline_test(test_sides),
 	};

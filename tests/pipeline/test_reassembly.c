@@ -62,7 +62,7 @@ static void test_fragmented_after(void **state)
 }
 
 // A duplicate fragment changes nothing.
-static void test_duplicates(void **state)
+static void test_duplicate_changes_nothing(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct ipv4 ip = FROM_TO("10.1.0.5", "10.7.0.5", .id = 1);
@@ -157,7 +157,7 @@ static void test_protocol(void **state)
 
 // 280 forged first fragments a second, for longer than fragments are held: every datagram is
 // reassembled.
-static void test_flood(void **state)
+static void test_flood_leaves_room_for_others(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct ipv4 ip = FROM_TO("198.51.100.1", "10.1.0.5"), forged = ip;
@@ -188,7 +188,7 @@ static void test_flood(void **state)
 }
 
 // Fragments from outside use no room of the hosts inside, and vice versa.
-static void test_sides(void **state)
+static void test_sides_have_own_room(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct frame f[2];
@@ -395,12 +395,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_sizes),
 		pipeline_test(test_fragmented_after),
-		pipeline_test(test_duplicates),
+		pipeline_test(test_duplicate_changes_nothing),
 		pipeline_test(test_overlap),
 		pipeline_test(test_too_long),
 		pipeline_test(test_protocol),
-		pipeline_test(test_flood),
-		pipeline_test(test_sides),
+		pipeline_test(test_flood_leaves_room_for_others),
+		pipeline_test(test_sides_have_own_room),
 		pipeline_test(test_congestion),
 		pipeline_test(test_late),
 		pipeline_test(test_late_out_of_tunnel),

@@ -5,7 +5,7 @@
 #include "site.h"
 
 // A peer has no access to the fragments of other peers, and no more room than they leave.
-static void test_tunnels(void **state)
+static void test_tunnels_do_not_mix(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct peer b = peer_new(g, "from-b"), c = peer_new(g, "from-c");
@@ -41,7 +41,7 @@ static void test_tunnels(void **state)
 }
 
 // A rekey between the fragments of a datagram.
-static void test_rekey(void **state)
+static void test_rekey_between_fragments(void **state)
 {
 	struct ipv4 ip = FROM_TO("10.2.0.5", "10.1.0.5", .id = 7);
 	struct frame f[2], esp;
@@ -174,8 +174,8 @@ static void test_ring_full(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		pipeline_test(test_tunnels),
-		pipeline_test(test_rekey),
+		pipeline_test(test_tunnels_do_not_mix),
+		pipeline_test(test_rekey_between_fragments),
 		pipeline_test(test_workers),
 		pipeline_test(test_ring_full),
 	};

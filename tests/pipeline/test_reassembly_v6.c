@@ -106,7 +106,7 @@ static void test_sizes(void **state)
 
 // Beyond 65495 octets of payload no buffer holds the datagram. It is forwarded in clear as well,
 // and dropped where it is needed as a whole: for the gateway, as an ICMP error, and by ESP.
-static void test_oversized(void **state)
+static void test_oversized_is_dropped_where_needed_whole(void **state)
 {
 	static const struct {
 		uint8_t proto, type;
@@ -209,7 +209,7 @@ static void test_errors_sent(void **state)
 }
 
 // RFC 5722: dropped silently.
-static void test_overlap(void **state)
+static void test_overlap_drops_silently(void **state)
 {
 	struct gateway *a = site_v6_a(OVER_V6, (struct site){0});
 	struct frame f[3], over;
@@ -230,7 +230,7 @@ static void test_overlap(void **state)
 }
 
 // RFC 6946: a whole packet with a fragment header is independent of other fragments.
-static void test_atomic(void **state)
+static void test_atomic_fragment_is_independent(void **state)
 {
 	struct gateway *a = site_v6_a(OVER_V6, (struct site){0});
 	struct frame f[2], atomic;
@@ -331,11 +331,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_sizes),
-		pipeline_test(test_oversized),
+		pipeline_test(test_oversized_is_dropped_where_needed_whole),
 		pipeline_test(test_headers_in_front),
 		pipeline_test(test_errors_sent),
-		pipeline_test(test_overlap),
-		pipeline_test(test_atomic),
+		pipeline_test(test_overlap_drops_silently),
+		pipeline_test(test_atomic_fragment_is_independent),
 		pipeline_test(test_congestion),
 		pipeline_test(test_late),
 		pipeline_test(test_transport),

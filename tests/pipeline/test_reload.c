@@ -45,7 +45,7 @@ static uint32_t sent_seq(const struct gateway *g)
 	return be32(frame_packet(&g->sent[g->n_sent - 1]) + IP_LEN + 4);
 }
 
-static void test_unchanged(void **state)
+static void test_unchanged_sa_is_kept(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct peer b = peer_new(g, "from-b");
@@ -73,7 +73,7 @@ static void test_unchanged(void **state)
 }
 
 // A link with a smaller MTU: the same SA, another path.
-static void test_path(void **state)
+static void test_smaller_mtu_keeps_sa(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	const struct sa_out *out = gateway_sa_out(g, "to-b");
@@ -91,7 +91,7 @@ static void test_path(void **state)
 }
 
 // Lifetimes belong to the SA, and earlier use counts.
-static void test_lifetime(void **state)
+static void test_earlier_use_counts(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	const struct sa_out *out = gateway_sa_out(g, "to-b");
@@ -138,7 +138,7 @@ static void test_other_settings(void **state)
 }
 
 // Without its tunnel to B, then with it again.
-static void test_returns(void **state)
+static void test_returning_key_continues(void **state)
 {
 	static const char sas[] = "sas = (", policies[] = "policies = (";
 	struct gateway *g = site_a((struct site){0});
@@ -209,7 +209,7 @@ static uint64_t policy_lookups(const struct gateway *g)
 	return running_policy_sum(g->snapshot, "b").asked;
 }
 
-static void test_counts(void **state)
+static void test_counters_outlive_reload(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 
@@ -255,13 +255,13 @@ static void test_two_in(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		pipeline_test(test_unchanged),
-		pipeline_test(test_path),
-		pipeline_test(test_lifetime),
+		pipeline_test(test_unchanged_sa_is_kept),
+		pipeline_test(test_smaller_mtu_keeps_sa),
+		pipeline_test(test_earlier_use_counts),
 		pipeline_test(test_other_settings),
-		pipeline_test(test_returns),
+		pipeline_test(test_returning_key_continues),
 		pipeline_test(test_not_applied),
-		pipeline_test(test_counts),
+		pipeline_test(test_counters_outlive_reload),
 		pipeline_test(test_two_in),
 	};
 

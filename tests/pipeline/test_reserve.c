@@ -102,7 +102,7 @@ static void check_rate(const char *settings)
 	reserve_stop(r, g);
 }
 
-static void test_rate(void **state)
+static void test_full_rate_loses_nothing(void **state)
 {
 	(void)state;
 	check_rate("");
@@ -110,7 +110,7 @@ static void test_rate(void **state)
 }
 
 // A number that decreases, as when an SA replaces another one with the same key, is not a rate.
-static void test_back(void **state)
+static void test_decrease_is_no_rate(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct reserve *r = reserve_start(g);
@@ -296,9 +296,10 @@ static int stop(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {pipeline_test(test_rate), pipeline_test(test_back),
-		pipeline_test(test_of_ike), pipeline_test(test_key_returns),
-		pipeline_test(test_shorter_life), pipeline_test(test_without_esn)};
+	const struct CMUnitTest tests[] = {pipeline_test(test_full_rate_loses_nothing),
+		pipeline_test(test_decrease_is_no_rate), pipeline_test(test_of_ike),
+		pipeline_test(test_key_returns), pipeline_test(test_shorter_life),
+		pipeline_test(test_without_esn)};
 
 	return cmocka_run_group_tests(tests, start, stop);
 }

@@ -263,7 +263,7 @@ static void test_every_packet_counts(void **state)
 }
 
 // Accepted: logged once for the connection. Dropped: each packet.
-static void test_log(void **state)
+static void test_accepted_logs_once_dropped_each_time(void **state)
 {
 	struct gateway *g =
 		gateway_with("rules = (\n"
@@ -452,7 +452,7 @@ int main(void)
 		pipeline_test(test_answers_follow),
 		pipeline_test(test_established),
 		pipeline_test(test_related),
-		pipeline_test(test_log),
+		pipeline_test(test_accepted_logs_once_dropped_each_time),
 		pipeline_test(test_default_log),
 		pipeline_test(test_reopened_from_outside),
 		pipeline_test(test_invalid_has_tunnel),

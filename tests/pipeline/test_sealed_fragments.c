@@ -285,7 +285,7 @@ static void test_small_fragments(void **state)
 }
 
 // A packet that was received as fragments and is in a large buffer.
-static void test_reassembled(void **state)
+static void test_large_buffer_is_fragmented(void **state)
 {
 	struct pair p = pair_new(OVER_V4, 1500, AFTER);
 	struct frame whole = frame_ip(LAN, TO_B4(.len = 2300, .id = 7)), part[2];
@@ -308,7 +308,7 @@ static void test_reassembled(void **state)
 }
 
 // Their identifications differ.
-static void test_many(void **state)
+static void test_identifications_differ(void **state)
 {
 	static struct frame in[RX_BURST_MAX];
 	struct pair p = pair_new(OVER_V6, 1280, NULL);
@@ -359,8 +359,8 @@ int main(void)
 		pipeline_test(test_set),
 		pipeline_test(test_small),
 		pipeline_test(test_small_fragments),
-		pipeline_test(test_reassembled),
-		pipeline_test(test_many),
+		pipeline_test(test_large_buffer_is_fragmented),
+		pipeline_test(test_identifications_differ),
 		pipeline_test(test_no_buffers),
 	};
 

@@ -131,7 +131,7 @@ static void test_sample_of_burst(void **state)
 }
 
 // A forged packet cannot advance the window.
-static void test_forged(void **state)
+static void test_forged_packet_keeps_window(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct peer b = peer_new(g, "from-b");
@@ -158,7 +158,7 @@ static void test_last_numbers(void **state)
 }
 
 // The numbers that the gateway allocates: 1, 2, 3, ... for each SA, in the order of the burst.
-static void test_allocated(void **state)
+static void test_numbers_in_order_of_burst(void **state)
 {
 	static struct frame f[RX_BURST_MAX];
 	struct gateway *g = site_a((struct site){0});
@@ -182,7 +182,7 @@ static void test_allocated(void **state)
 }
 
 // After the last number nothing is sent; no number is used twice.
-static void test_end(void **state)
+static void test_nothing_after_last_number(void **state)
 {
 	static struct frame f[8];
 	struct gateway *g = site_a((struct site){0});
@@ -393,7 +393,7 @@ static void check_ivs(const char *cipher, const char *auth, size_t iv_len)
 			assert_memory_not_equal(seen[i], seen[k], iv_len);
 }
 
-static void test_ivs(void **state)
+static void test_ivs_never_repeat(void **state)
 {
 	(void)state;
 	check_ivs("aes-128-cbc", "hmac-sha1-96", 16);
@@ -411,17 +411,17 @@ int main(void)
 		pipeline_test(test_before_crypto),
 		pipeline_test(test_sample_is_genuine),
 		pipeline_test(test_sample_of_burst),
-		pipeline_test(test_forged),
+		pipeline_test(test_forged_packet_keeps_window),
 		pipeline_test(test_last_numbers),
-		pipeline_test(test_allocated),
-		pipeline_test(test_end),
+		pipeline_test(test_numbers_in_order_of_burst),
+		pipeline_test(test_nothing_after_last_number),
 		pipeline_test(test_esn_in),
 		pipeline_test(test_esn_out),
 		pipeline_test(test_esn_end),
 		pipeline_test(test_lifetime_packets),
 		pipeline_test(test_lifetime_over),
 		pipeline_test(test_late_at_end),
-		pipeline_test(test_ivs),
+		pipeline_test(test_ivs_never_repeat),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -196,7 +196,7 @@ static void test_clear_dropped(void **state)
 }
 
 // RFC 791 3.1: later fragments have only the options with the copied flag.
-static void test_options(void **state)
+static void test_only_copied_options_in_later_fragments(void **state)
 {
 	static const uint8_t options[] = {
 		0x94, 4, 0, 0,             // router alert, copied
@@ -222,7 +222,7 @@ static void test_options(void **state)
 }
 
 // A burst that becomes several, of fragments and of packets that are not fragmented.
-static void test_many(void **state)
+static void test_burst_becomes_several(void **state)
 {
 	static struct frame f[RX_BURST_MAX];
 	struct gateway *g = site_a((struct site){.mtu = 576, .lan_mtu = 2300});
@@ -279,8 +279,8 @@ int main(void)
 		pipeline_test(test_every_size),
 		pipeline_test(test_clear),
 		pipeline_test(test_clear_dropped),
-		pipeline_test(test_options),
-		pipeline_test(test_many),
+		pipeline_test(test_only_copied_options_in_later_fragments),
+		pipeline_test(test_burst_becomes_several),
 		pipeline_test(test_no_buffers),
 	};
 

@@ -150,7 +150,7 @@ static void test_v6(void **state)
 }
 
 // The cached decision of a host's own connection does not apply to packets out of the tunnel.
-static void test_established(void **state)
+static void test_cached_decision_is_not_for_tunnel(void **state)
 {
 	struct tunnel t = tunnel_new(NO_REMOTE, "");
 	struct frame open = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.6", "10.3.0.5"));
@@ -199,7 +199,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_v4),
 		pipeline_test(test_v6),
-		pipeline_test(test_established),
+		pipeline_test(test_cached_decision_is_not_for_tunnel),
 		pipeline_test(test_error),
 	};
 

@@ -60,7 +60,7 @@ static void test_padding(void **state)
 }
 
 // The sealed text, opened by the test's own peer.
-static void test_content(void **state)
+static void test_sealed_padding_is_zero(void **state)
 {
 	struct gateway *a = site_a((struct site){.sa_out = "tfc = { pad = 300; };"});
 	struct peer peer = peer_new(a, "to-b");
@@ -153,7 +153,7 @@ static void test_dummies(void **state)
 }
 
 // The maximum in a pass, together with a full burst.
-static void test_many(void **state)
+static void test_maximum_of_dummies_in_a_pass(void **state)
 {
 	struct gateway *a = site_v6_a(
 		OVER_V4, (struct site){.sa_out = "tfc = { pad = 200; dummies = 50000; };"});
@@ -210,7 +210,7 @@ static void test_no_neighbour(void **state)
 }
 
 // An SA that has reached its limit makes none.
-static void test_end(void **state)
+static void test_no_dummies_at_limit(void **state)
 {
 	struct gateway *a = site_v6_a(OVER_V4,
 		(struct site){
@@ -228,11 +228,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_padding),
-		pipeline_test(test_content),
+		pipeline_test(test_sealed_padding_is_zero),
 		pipeline_test(test_dummies),
-		pipeline_test(test_many),
+		pipeline_test(test_maximum_of_dummies_in_a_pass),
 		pipeline_test(test_no_neighbour),
-		pipeline_test(test_end),
+		pipeline_test(test_no_dummies_at_limit),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -66,7 +66,7 @@ static void test_paths(void **state)
 }
 
 // For each drop: the last step before it, and the reason.
-static void test_drops(void **state)
+static void test_last_step_before_each_drop(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct peer b = peer_new(g, "from-b");
@@ -159,7 +159,7 @@ static void test_dummies(void **state)
 }
 
 // A held packet continues later, and the trace waits for it; also if the neighbour never answers.
-static void test_held(void **state)
+static void test_held_packet_continues(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.7.0.77"));
@@ -320,7 +320,7 @@ static void test_filter_policy(void **state)
 }
 
 // More steps than the log has room for: they are counted, and the trace ends.
-static void test_overflow(void **state)
+static void test_full_log_ends_trace(void **state)
 {
 	struct gateway *g = site_a((struct site){.mtu = 576, .lan_mtu = 1900});
 	struct ipv4 ip = outward;
@@ -346,7 +346,7 @@ static void test_overflow(void **state)
 }
 
 // Two workers trace into one log.
-static void test_workers(void **state)
+static void test_two_workers_one_log(void **state)
 {
 	struct gateway *a = site_a((struct site){0}), *b = site_b((struct site){0});
 	struct frame f = frame_ip(LAN, outward), wire;
@@ -369,7 +369,7 @@ static void test_workers(void **state)
 }
 
 // A pass starts to trace within a millisecond, and stops at once.
-static void test_off(void **state)
+static void test_trace_starts_and_stops(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct frame f = frame_ip(LAN, outward);
@@ -419,17 +419,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_paths),
-		pipeline_test(test_drops),
+		pipeline_test(test_last_step_before_each_drop),
 		pipeline_test(test_own),
 		pipeline_test(test_dummies),
-		pipeline_test(test_held),
+		pipeline_test(test_held_packet_continues),
 		pipeline_test(test_held_from_before),
 		pipeline_test(test_fragments),
 		pipeline_test(test_filters),
 		pipeline_test(test_filter_policy),
-		pipeline_test(test_overflow),
-		pipeline_test(test_workers),
-		pipeline_test(test_off),
+		pipeline_test(test_full_log_ends_trace),
+		pipeline_test(test_two_workers_one_log),
+		pipeline_test(test_trace_starts_and_stops),
 		pipeline_test(test_any_octets),
 	};
 

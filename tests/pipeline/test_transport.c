@@ -95,7 +95,7 @@ static void test_every_algorithm(void **state)
 }
 
 // Packets that the policy does not select are sent in clear; IPv4 options stay before ESP.
-static void test_selected(void **state)
+static void test_unselected_is_sent_in_clear(void **state)
 {
 	struct gateway *a = site_transport(1, (struct site){0}),
 		       *b = site_transport(2, (struct site){0});
@@ -247,7 +247,7 @@ static void test_not_admitted(void **state)
 }
 
 // Any length, truncated anywhere.
-static void test_truncated(void **state)
+static void test_truncated_anywhere(void **state)
 {
 	struct gateway *a = site_transport(1, (struct site){0}),
 		       *b = site_transport(2, (struct site){0});
@@ -436,12 +436,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_every_algorithm),
-		pipeline_test(test_selected),
+		pipeline_test(test_unselected_is_sent_in_clear),
 		pipeline_test(test_size),
 		pipeline_test(test_size_of_blocks),
 		pipeline_test(test_size_v6),
 		pipeline_test(test_not_admitted),
-		pipeline_test(test_truncated),
+		pipeline_test(test_truncated_anywhere),
 		pipeline_test(test_any_text),
 		pipeline_test(test_own),
 		pipeline_test(test_own_v6),

@@ -47,7 +47,7 @@ static void test_every_algorithm(void **state)
 }
 
 // Whole bursts, in order, with packets that are fragmented on the path and reassembled.
-static void test_bursts(void **state)
+static void test_bursts_with_fragments(void **state)
 {
 	static struct frame in[RX_BURST_MAX], wire[RX_BURST_MAX];
 	struct gateway *a = site_a((struct site){0}), *b = site_b((struct site){0});
@@ -81,7 +81,7 @@ static void test_bursts(void **state)
 }
 
 // From one tunnel into another: B and C reach each other through A.
-static void test_hub(void **state)
+static void test_from_tunnel_into_tunnel(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct peer from_b = peer_new(g, "from-b"), to_b = peer_new(g, "to-b");
@@ -255,8 +255,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_every_algorithm),
-		pipeline_test(test_bursts),
-		pipeline_test(test_hub),
+		pipeline_test(test_bursts_with_fragments),
+		pipeline_test(test_from_tunnel_into_tunnel),
 		pipeline_test(test_crypto_fails),
 		pipeline_test(test_mixed_bursts),
 	};

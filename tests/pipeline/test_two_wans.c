@@ -60,7 +60,7 @@ static void test_esp(void **state)
 }
 
 // The station that sent the frame is another one, so that the route decides.
-static void test_reply(void **state)
+static void test_route_decides_reply(void **state)
 {
 	struct gateway *g = gateway_new(0, conf);
 	struct ipv4 ping = FROM_TO(PEER, "198.51.100.1", .proto = IPPROTO_ICMP, .icmp_type = 8);
@@ -98,7 +98,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_esp),
-		pipeline_test(test_reply),
+		pipeline_test(test_route_decides_reply),
 		pipeline_test(test_host),
 	};
 
