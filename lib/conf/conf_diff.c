@@ -71,10 +71,10 @@ static const char *field_text(const struct conf_option *o, const void *base)
 
 	if (o->type == &conf_type_bool)
 		return *(const bool *)field ? "true" : "false";
-	if (o->shape != CONF_VALUE || o->type->word == NULL || o->type->equal != NULL ||
+	if (o->shape != CONF_VALUE || o->type->word_size == 0 || o->type->equal != NULL ||
 		o->size == 0 || o->size > sizeof(value))
 		return default_text(o);
-	for (unsigned int i = 0; (word = o->type->word(o, i)) != NULL; i++) {
+	for (unsigned int i = 0; (word = conf_word(o, i)) != NULL; i++) {
 		v.text = word;
 		o->type->parse(&v);
 		if (memcmp(&value, field, o->size) == 0)

@@ -10,11 +10,11 @@ static const char *words_text(const struct conf_option *o)
 {
 	const char *text = "", *word;
 
-	for (unsigned int i = 0; (word = o->type->word(o, i)) != NULL; i++)
+	for (unsigned int i = 0; (word = conf_word(o, i)) != NULL; i++)
 		text = conf_format("%s%s`%s`", text,
-			i == 0                            ? ""
-			: o->type->word(o, i + 1) == NULL ? " or "
-							  : ", ",
+			i == 0                        ? ""
+			: conf_word(o, i + 1) == NULL ? " or "
+						      : ", ",
 			word);
 	return text;
 }
@@ -35,7 +35,7 @@ static const char *allowed_text(const struct conf_option *o, const char *mark)
 
 static const char *value_text(const struct conf_option *o)
 {
-	bool has_words = o->type->word != NULL;
+	bool has_words = o->type->word_size > 0;
 	const char *allowed = o->type == &conf_type_bool
 				      ? "`true` or `false`"
 				      : allowed_text(o, o->max > 0 ? " such as" : "\n");

@@ -44,14 +44,14 @@ static const char *word_list(const struct conf_option *o)
 	const char *text = "";
 	const char *word;
 
-	for (unsigned int i = 0; (word = o->type->word(o, i)) != NULL; i++)
+	for (unsigned int i = 0; (word = conf_word(o, i)) != NULL; i++)
 		text = conf_join(text, word);
 	return text;
 }
 
 const char *conf_allowed(const struct conf_option *o)
 {
-	if (o->type->word != NULL)
+	if (o->type->word_size > 0)
 		return conf_format("%s %s", o->type->allowed, word_list(o));
 	if (o->max > 0)
 		return conf_format("%s from %u to %u", o->type->allowed, o->min, o->max);

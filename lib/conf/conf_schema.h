@@ -22,8 +22,8 @@ struct conf_value {
 struct conf_type {
 	const char *allowed; // for messages: "must be ..."
 	unsigned int kinds;  // libconfig types that it may be written as, CONF_KIND() of each
-	// If the kind has words: the i-th, NULL behind the last.
-	const char *(*word)(const struct conf_option *o, unsigned int i);
+	const void *words;   // the first; NULL: the choices of the option
+	size_t word_size;    // from one to the next; 0: there are none
 	// Reads text into field, or reports what is wrong with setting s.
 	void (*parse)(const struct conf_value *v);
 	// Whether two fields have the same value; NULL: if their octets are the same.
@@ -77,39 +77,13 @@ extern const struct conf_option conf_top_options[], conf_key_file_options[];
 extern const struct conf_option conf_sa_options[], conf_udp_options[];
 
 // conf_type.c, conf_type_net.c, conf_type_number.c
-extern const struct conf_type conf_type_bool;
-extern const struct conf_type conf_type_uint;
-extern const struct conf_type conf_type_count;     // the same, with k, M, G in a string
-extern const struct conf_type conf_type_seconds;   // with s, m, h, d
-extern const struct conf_type conf_type_megabytes; // with M, G, T: 1G is 1024
-extern const struct conf_type conf_type_amount;    // uint64_t above 0, with k, M, G, T, P
-extern const struct conf_type conf_type_period;    // uint64_t above 0, in seconds
-extern const struct conf_type conf_type_choice;    // the field is the choice's number
-extern const struct conf_type conf_type_engine;    // the field is the choice
-extern const struct conf_type conf_type_name;
-extern const struct conf_type conf_type_text;
-extern const struct conf_type conf_type_state_dir; // a path, or NULL for none
-extern const struct conf_type conf_type_socket;    // the same, of a Unix socket
-extern const struct conf_type conf_type_string;    // looked at later, has no field
-extern const struct conf_type conf_type_key;       // the same, and never shown
-extern const struct conf_type conf_type_sas;       // the same, or an array of them
-extern const struct conf_type conf_type_eal_arg;
-extern const struct conf_type conf_type_address;
-extern const struct conf_type conf_type_loopback;
-extern const struct conf_type conf_type_peer; // struct ip_addr, none: any
-extern const struct conf_type conf_type_prefix;
-extern const struct conf_type conf_type_interface;
-extern const struct conf_type conf_type_iface; // a name for an interface of the kernel
-extern const struct conf_type conf_type_mac;
-extern const struct conf_type conf_type_spi;
-extern const struct conf_type conf_type_proto;
-extern const struct conf_type conf_type_ports;
-extern const struct conf_type conf_type_icmp; // into a range of ports: type << 8 | code
-extern const struct conf_type conf_type_dscp;
-extern const struct conf_type conf_type_tfc_pad; // as conf_type_mss
-extern const struct conf_type conf_type_mss;     // a number, or the choice: UINT16_MAX
-extern const struct conf_type conf_type_cipher;
-extern const struct conf_type conf_type_auth;
+#define TYPE(name, written, words, parse, equal, allowed)                                          \
+	extern const struct conf_type conf_type_##name;                                            \
+	void conf_parse_##parse(const struct conf_value *v);
+#include "conf_type.def"
+
+// The i-th word of an option, NULL after the last, or if it has none.
+const char *conf_word(const struct conf_option *o, unsigned int i);
 
 // Reports that a text is none that the option allows, with the nearest word if it has words.
 void conf_reject(const struct conf_value *v);

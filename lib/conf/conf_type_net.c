@@ -7,7 +7,6 @@
 #include "conf_schema.h"
 #include "hex.h"
 
-#define STRING          CONF_KIND(CONFIG_TYPE_STRING)
 #define SOCKET_PATH_MAX 107 // octets, with a zero behind them in struct sockaddr_un
 
 #define V4(o0, o1, o2, o3, bits)                                                                   \
@@ -73,7 +72,7 @@ bool conf_is_host(const struct ip_addr *a, const struct ip_prefix *net)
 	return host != 0 && host != ones;
 }
 
-static void parse_address(const struct conf_value *v)
+void conf_parse_address(const struct conf_value *v)
 {
 	struct ip_addr a;
 
@@ -83,10 +82,7 @@ static void parse_address(const struct conf_value *v)
 		*(struct ip_addr *)v->field = a;
 }
 
-const struct conf_type conf_type_address = {
-	"an address such as \"192.0.2.1\"", STRING, NULL, parse_address, NULL};
-
-static void parse_loopback(const struct conf_value *v)
+void conf_parse_loopback(const struct conf_value *v)
 {
 	const struct ip_prefix v4 = V4(127, 0, 0, 0, 8), v6 = V6(0, 0, 1, 128);
 	struct ip_addr a;
@@ -98,19 +94,13 @@ static void parse_loopback(const struct conf_value *v)
 		conf_reject(v);
 }
 
-const struct conf_type conf_type_loopback = {
-	"a loopback address: \"127.0.0.1\" or \"::1\"", STRING, NULL, parse_loopback, NULL};
-
-static void parse_peer(const struct conf_value *v)
+void conf_parse_peer(const struct conf_value *v)
 {
 	if (strcmp(v->text, "any") != 0)
-		parse_address(v);
+		conf_parse_address(v);
 }
 
-const struct conf_type conf_type_peer = {
-	"an address such as \"192.0.2.1\", or \"any\"", STRING, NULL, parse_peer, NULL};
-
-static void parse_prefix(const struct conf_value *v)
+void conf_parse_prefix(const struct conf_value *v)
 {
 	struct ip_prefix p;
 	char buf[IP_PREFIX_STRLEN];
@@ -126,10 +116,7 @@ static void parse_prefix(const struct conf_value *v)
 		*(struct ip_prefix *)v->field = p;
 }
 
-const struct conf_type conf_type_prefix = {
-	"a prefix such as \"10.1.0.0/24\"", STRING, NULL, parse_prefix, conf_equal_prefix};
-
-static void parse_interface(const struct conf_value *v)
+void conf_parse_interface(const struct conf_value *v)
 {
 	struct conf_iface_addr a;
 
@@ -148,12 +135,8 @@ static void parse_interface(const struct conf_value *v)
 		*(struct conf_iface_addr *)v->field = a;
 }
 
-const struct conf_type conf_type_interface = {
-	"an address and prefix length such as \"10.1.0.1/24\"", STRING, NULL, parse_interface,
-	conf_equal_interface};
-
 // In /proc/sys, "all" and "default" stand for other interfaces.
-static void parse_iface(const struct conf_value *v)
+void conf_parse_iface(const struct conf_value *v)
 {
 	char name[CONF_NAME_MAX];
 	struct conf_value checked = *v;
@@ -165,16 +148,12 @@ static void parse_iface(const struct conf_value *v)
 		return;
 	}
 	name[0] = '\0';
-	conf_type_name.parse(&checked);
+	conf_parse_name(&checked);
 	if (name[0] != '\0')
 		*(char **)v->field = conf_strdup(name);
 }
 
-const struct conf_type conf_type_iface = {
-	"1 to 15 letters, digits, _ . or -, a letter or digit first, not all or default", STRING,
-	NULL, parse_iface, conf_equal_text};
-
-static void parse_mac(const struct conf_value *v)
+void conf_parse_mac(const struct conf_value *v)
 {
 	struct rte_ether_addr mac;
 
@@ -185,17 +164,10 @@ static void parse_mac(const struct conf_value *v)
 		conf_reject(v);
 }
 
-const struct conf_type conf_type_mac = {
-	"a unicast address such as \"02:00:00:00:00:01\"", STRING, NULL, parse_mac, NULL};
-
-static void parse_socket(const struct conf_value *v)
+void conf_parse_socket(const struct conf_value *v)
 {
 	if (strlen(v->text) <= SOCKET_PATH_MAX)
-		conf_type_state_dir.parse(v);
+		conf_parse_state_dir(v);
 	else
 		conf_reject(v);
 }
-
-const struct conf_type conf_type_socket = {
-	"a path that begins with /, of 1 to 107 printable characters without blanks, or none",
-	STRING, NULL, parse_socket, conf_equal_text};

@@ -6,9 +6,6 @@
 
 #include "conf_schema.h"
 
-#define INTEGER (CONF_KIND(CONFIG_TYPE_INT) | CONF_KIND(CONFIG_TYPE_INT64))
-#define STRING  CONF_KIND(CONFIG_TYPE_STRING)
-
 // What the number in front of a suffix is multiplied by. The last one has no suffix.
 struct unit {
 	const char *suffix;
@@ -132,7 +129,7 @@ static void parse_scaled(const struct conf_value *v, const struct unit *unit)
 }
 
 #define PARSE(kind, units)                                                                         \
-	static void parse_##kind(const struct conf_value *v)                                       \
+	void conf_parse_##kind(const struct conf_value *v)                                         \
 	{                                                                                          \
 		parse_scaled(v, units);                                                            \
 	}
@@ -141,22 +138,3 @@ PARSE(uint, none)
 PARSE(count, thousands)
 PARSE(seconds, seconds)
 PARSE(megabytes, megabytes)
-
-const struct conf_type conf_type_uint = {"an integer", INTEGER, NULL, parse_uint, NULL};
-
-const struct conf_type conf_type_count = {
-	"a number such as 20000 or \"20k\"", STRING | INTEGER, NULL, parse_count, NULL};
-
-const struct conf_type conf_type_seconds = {
-	"seconds such as 1800 or \"30m\"", STRING | INTEGER, NULL, parse_seconds, NULL};
-
-const struct conf_type conf_type_megabytes = {
-	"MB such as 1536 or \"1.5G\"", STRING | INTEGER, NULL, parse_megabytes, NULL};
-
-const struct conf_type conf_type_amount = {
-	"a number above 0, in a string also with k, M, G, T or P, such as \"500G\"",
-	STRING | INTEGER, NULL, parse_count, NULL};
-
-const struct conf_type conf_type_period = {
-	"seconds above 0, in a string also with s, m, h or d, such as \"8h\"", STRING | INTEGER,
-	NULL, parse_seconds, NULL};
