@@ -157,20 +157,14 @@ static void change_apply(struct conf_reader *r, const struct conf_change *c)
 	config_setting_remove_elem(list, (unsigned int)i);
 }
 
-struct changing {
-	struct conf_reader r;
-	const char *name, *text;
-	size_t len;
-};
-
-static void changes_apply(const struct changing *ch, struct conf_reader *r)
+static void changes_apply(struct conf_reader *r)
 {
 	struct conf_record in;
 	struct conf_words words;
 	struct conf_change c;
 	config_t settings;
 
-	if (!conf_record_begin(&in, r, ch->name, ch->text, ch->len))
+	if (!conf_record_begin(&in, r))
 		return;
 	while (conf_record_next(&in, &words)) {
 		if (!conf_change_parse(r, &words, &c))
@@ -181,20 +175,15 @@ static void changes_apply(const struct changing *ch, struct conf_reader *r)
 	}
 }
 
-static void change_all(void *arg)
+static void copy_change(struct conf_reader *r)
 {
-	struct changing *ch = arg;
-	struct conf_reader *r = &ch->r;
 	const struct conf_tree *tree = r->running->tree;
 
 	conf_begin(r, tree->dir);
 	conf_tree_copy(r->c->tree, tree);
 	r->root = config_root_setting(&r->c->tree->file);
-	if (ch->text == NULL) {
-		conf_read(r);
-		return;
-	}
-	changes_apply(ch, r);
+	if (r->text != NULL)
+		changes_apply(r);
 	if (r->n_messages > 0)
 		return;
 	conf_read(r);
@@ -203,15 +192,15 @@ static void change_all(void *arg)
 
 struct conf *conf_copy(const struct conf *running, FILE *errors)
 {
-	struct changing ch = {.r.running = running};
+	struct conf_reader r = {.running = running, .name = "the running configuration"};
 
-	return conf_make(&ch.r, change_all, &ch, "the running configuration", errors);
+	return conf_make(&r, copy_change, errors);
 }
 
 struct conf *conf_change(
 	const struct conf *running, const char *name, const char *text, size_t len, FILE *errors)
 {
-	struct changing ch = {.r.running = running, .name = name, .text = text, .len = len};
+	struct conf_reader r = {.running = running, .name = name, .text = text, .len = len};
 
-	return conf_make(&ch.r, change_all, &ch, name, errors);
+	return conf_make(&r, copy_change, errors);
 }

@@ -244,13 +244,12 @@ bool conf_change_settings(struct conf_reader *r, const struct conf_words *w, str
 	return true;
 }
 
-bool conf_record_begin(struct conf_record *in, struct conf_reader *r, const char *name,
-	const char *text, size_t len)
+bool conf_record_begin(struct conf_record *in, struct conf_reader *r)
 {
-	const struct conf_where start = {.file = conf_show(name), .line = 1};
+	const struct conf_where start = {.file = conf_show(r->name), .line = 1};
 
-	*in = (struct conf_record){r, text, start, start, 0};
-	if (strlen(text) == len)
+	*in = (struct conf_record){r, r->text, start, start, 0};
+	if (strlen(r->text) == r->len)
 		return true;
 	conf_err_at(r, start, NULL, "NUL octet, must be text");
 	return false;

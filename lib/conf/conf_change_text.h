@@ -28,10 +28,8 @@ struct conf_record {
 	unsigned int n; // changes so far
 };
 
-// Begins with a text of len octets, which messages call by that name. False, after a message, if it
-// is none.
-bool conf_record_begin(struct conf_record *in, struct conf_reader *r, const char *name,
-	const char *text, size_t len);
+// Begins with the text of a request. False, after a message, if it is none.
+bool conf_record_begin(struct conf_record *in, struct conf_reader *r);
 
 // Reads the words and finds the settings of the next change, and reports those that do not end, and
 // a record without a change. False behind the last.

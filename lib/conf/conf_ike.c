@@ -6,15 +6,6 @@
 #include "conf_change_text.h"
 #include "conf_check.h"
 
-struct reading {
-	struct conf_reader r;
-	const char *name, *text;
-	size_t len;
-	struct conf_ike *ike; // being made
-	unsigned int changes_max;
-	unsigned int n_added[CONF_KINDS]; // so far
-};
-
 // --- ends that have moved ---
 
 #define PORT(field)                                                                                \
@@ -49,14 +40,12 @@ static struct conf_ike_move move_read(
 
 // --- changes ---
 
-static struct conf_ike_change *change_new(struct reading *rd, const struct conf_change *c)
+// The list doubles where its length is a power of two.
+static struct conf_ike_change *change_new(struct conf_ike *ike, const struct conf_change *c)
 {
-	struct conf_ike *ike = rd->ike;
-
-	if (ike->n == rd->changes_max) {
-		rd->changes_max = 2 * ike->n + 1;
-		ike->changes = conf_resize(ike->changes, rd->changes_max * sizeof(ike->changes[0]));
-	}
+	if ((ike->n & (ike->n - 1)) == 0)
+		ike->changes =
+			conf_resize(ike->changes, (2 * ike->n + 1) * sizeof(ike->changes[0]));
 	ike->changes[ike->n] = (struct conf_ike_change){.c = *c};
 	return &ike->changes[ike->n++];
 }
@@ -66,18 +55,18 @@ static bool begins_with(const struct conf_words *w, const char *word)
 	return w->n > 0 && strcmp(w->word[0], word) == 0;
 }
 
-static void flush_read(struct reading *rd, const struct conf_words *w)
+static void flush_read(struct conf_reader *r, const struct conf_words *w)
 {
 	if (w->word[1] != NULL)
-		conf_err_at(&rd->r, w->where, NULL, "flush: unexpected argument %s",
-			conf_quote(w->word[1]));
+		conf_err_at(
+			r, w->where, NULL, "flush: unexpected argument %s", conf_quote(w->word[1]));
 	if (w->settings != NULL)
-		conf_err_at(&rd->r, w->where, NULL, "flush: takes no settings { }");
-	change_new(rd,
+		conf_err_at(r, w->where, NULL, "flush: takes no settings { }");
+	change_new(r->ike,
 		&(struct conf_change){.where = w->where, .verb = CONF_FLUSH, .kind = CONF_KINDS});
 }
 
-static void spi_read(struct reading *rd, const struct conf_words *w)
+static void spi_read(struct conf_reader *r, const struct conf_words *w)
 {
 	const bool add = w->n > 1 && strcmp(w->word[1], "add") == 0;
 	const struct conf_change c = {
@@ -85,13 +74,12 @@ static void spi_read(struct reading *rd, const struct conf_words *w)
 	uint32_t spi;
 
 	if (w->n != 3 || w->settings != NULL || (!add && strcmp(w->word[1], "del") != 0))
-		conf_err_at(
-			&rd->r, w->where, NULL, "spi: must be \"spi add SPI\" or \"spi del SPI\"");
+		conf_err_at(r, w->where, NULL, "spi: must be \"spi add SPI\" or \"spi del SPI\"");
 	else if (!conf_number_whole(&spi, w->word[2]) || spi < CONF_SPI_MIN)
-		conf_err_at(&rd->r, w->where, NULL, "spi %s: %s is not allowed, must be %s",
-			w->word[1], conf_quote(w->word[2]), conf_type_spi.allowed);
+		conf_err_at(r, w->where, NULL, "spi %s: %s is not allowed, must be %s", w->word[1],
+			conf_quote(w->word[2]), conf_type_spi.allowed);
 	else
-		change_new(rd, &c)->spi = spi;
+		change_new(r->ike, &c)->spi = spi;
 }
 
 // What the grammar allows in changes of a configuration alone.
@@ -117,38 +105,35 @@ static bool change_check(
 	return false;
 }
 
-static void change_read(struct reading *rd, const struct conf_words *w, struct conf_change *c)
+static void change_read(struct conf_reader *r, const struct conf_words *w, struct conf_change *c)
 {
-	struct conf_ike_change *change = change_new(rd, c);
+	struct conf_ike_change *change = change_new(r->ike, c);
 	config_t settings;
 
-	if (conf_change_settings(&rd->r, w, c, &settings)) {
+	if (conf_change_settings(r, w, c, &settings)) {
 		if (c->verb == CONF_SET)
-			change->move = move_read(&rd->r, c, config_root_setting(&settings));
-		if (c->verb == CONF_ADD) {
-			change->index = rd->n_added[c->kind]++;
-			conf_change_add(&rd->r, c);
-		}
+			change->move = move_read(r, c, config_root_setting(&settings));
+		if (c->verb == CONF_ADD)
+			conf_change_add(r, c);
 	}
 	config_destroy(&settings);
 }
 
-static void changes_read(struct reading *rd)
+static void changes_read(struct conf_reader *r)
 {
-	struct conf_reader *r = &rd->r;
 	struct conf_record in;
 	struct conf_words words;
 	struct conf_change c;
 
-	if (!conf_record_begin(&in, r, rd->name, rd->text, rd->len))
+	if (!conf_record_begin(&in, r))
 		return;
 	while (conf_record_next(&in, &words))
 		if (begins_with(&words, "flush"))
-			flush_read(rd, &words);
+			flush_read(r, &words);
 		else if (begins_with(&words, "spi"))
-			spi_read(rd, &words);
+			spi_read(r, &words);
 		else if (conf_change_parse(r, &words, &c) && change_check(r, &words, &c))
-			change_read(rd, &words, &c);
+			change_read(r, &words, &c);
 }
 
 // --- requests ---
@@ -161,24 +146,29 @@ static void items_read(struct conf_reader *r)
 	conf_check_policies(r);
 }
 
-static void names_fill(struct conf_ike *ike)
+// Items that are added are numbered in the order of the request.
+static void items_name(struct conf_ike *ike)
 {
-	for (unsigned int i = 0; i < ike->n; i++) {
-		struct conf_ike_change *change = &ike->changes[i];
+	unsigned int n_sas = 0, n_policies = 0;
+
+	for (struct conf_ike_change *change = ike->changes; change < ike->changes + ike->n;
+		change++) {
 		struct conf_change *c = &change->c;
 
-		if (c->verb == CONF_ADD && c->kind == CONF_SA)
+		if (c->verb == CONF_ADD && c->kind == CONF_SA) {
+			change->index = n_sas++;
 			c->name = ike->conf->sas[change->index].live.name;
-		else if (c->verb == CONF_ADD && c->kind == CONF_POLICY)
+		} else if (c->verb == CONF_ADD && c->kind == CONF_POLICY) {
+			change->index = n_policies++;
 			c->name = ike->conf->policies[change->index].name;
+		}
 	}
 }
 
-// What a configuration was read from has no part in this: ports and routes are taken as they are.
-static void request_read(void *arg)
+// The settings of the running configuration have no part in this: ports and routes are taken as
+// they are.
+static void request_read(struct conf_reader *r)
 {
-	struct reading *rd = arg;
-	struct conf_reader *r = &rd->r;
 	config_t items;
 
 	r->c = conf_alloc(1, sizeof(*r->c));
@@ -189,25 +179,24 @@ static void request_read(void *arg)
 	r->c->n_sas = r->c->n_policies = 0;
 	r->dir = r->running->tree->dir;
 	r->nets_known = r->routes_known = true;
-	rd->ike = conf_alloc(1, sizeof(*rd->ike));
-	rd->ike->conf = r->c;
+	r->ike = conf_alloc(1, sizeof(*r->ike));
+	r->ike->conf = r->c;
 	config_init(&items);
 	r->root = config_root_setting(&items);
-	changes_read(rd);
+	changes_read(r);
 	if (r->n_messages == 0)
 		items_read(r);
 	config_destroy(&items); // wipes keys
 	if (r->n_messages == 0)
-		names_fill(rd->ike);
+		items_name(r->ike);
 }
 
 struct conf_ike *conf_ike_read(
 	const struct conf *running, const char *name, const char *text, size_t len, FILE *errors)
 {
-	struct reading rd = {
-		.r = {.running = running, .ike = true}, .name = name, .text = text, .len = len};
+	struct conf_reader r = {.running = running, .name = name, .text = text, .len = len};
 
-	return conf_make(&rd.r, request_read, &rd, name, errors) != NULL ? rd.ike : NULL;
+	return conf_make(&r, request_read, errors) != NULL ? r.ike : NULL;
 }
 
 void conf_ike_free(struct conf_ike *ike)

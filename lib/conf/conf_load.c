@@ -81,8 +81,7 @@ void conf_tree_copy(struct conf_tree *to, const struct conf_tree *from)
 
 struct making {
 	struct conf_reader *r;
-	void (*fill)(void *arg);
-	void *arg;
+	void (*fill)(struct conf_reader *r);
 	FILE *errors;
 };
 
@@ -90,15 +89,14 @@ static void arena_fill(void *arg)
 {
 	const struct making *m = arg;
 
-	m->fill(m->arg);
+	m->fill(m->r);
 	if (m->r->n_messages > 0)
 		conf_err_print(m->r, m->errors);
 }
 
-struct conf *conf_make(
-	struct conf_reader *r, void (*fill)(void *arg), void *arg, const char *name, FILE *errors)
+struct conf *conf_make(struct conf_reader *r, void (*fill)(struct conf_reader *r), FILE *errors)
 {
-	struct making m = {r, fill, arg, errors};
+	struct making m = {r, fill, errors};
 	struct conf_arena *arena = conf_arena_new();
 	int rc = arena != NULL ? conf_arena_run(arena, arena_fill, &m) : -ENOMEM;
 
@@ -107,7 +105,7 @@ struct conf *conf_make(
 		return r->c;
 	}
 	if (rc < 0)
-		fprintf(errors, "%s: out of memory while it was read\n", name);
+		fprintf(errors, "%s: out of memory while it was read\n", r->name);
 	conf_arena_free(arena);
 	return NULL;
 }
@@ -128,34 +126,26 @@ void conf_read(struct conf_reader *r)
 		conf_keys_keep(r);
 }
 
-struct load {
-	struct conf_reader r;
-	const char *path;
-	const struct conf *running;
-};
-
-static void file_load(void *arg)
+static void file_load(struct conf_reader *r)
 {
-	struct load *l = arg;
-	struct conf_reader *r = &l->r;
-	const char *slash = strrchr(l->path, '/');
-	int dir_len = slash != NULL ? (int)(slash + 1 - l->path) : 0;
+	const char *slash = strrchr(r->name, '/');
+	int dir_len = slash != NULL ? (int)(slash + 1 - r->name) : 0;
 	struct conf_where where = {.line = 1};
 
-	conf_begin(r, conf_format("%.*s", dir_len, l->path));
-	where.file = conf_strdup(l->path);
-	if (!conf_file_read(r, &r->c->tree->file, l->path, where.file, where, NULL))
+	conf_begin(r, conf_format("%.*s", dir_len, r->name));
+	where.file = conf_strdup(r->name);
+	if (!conf_file_read(r, &r->c->tree->file, r->name, where.file, where, NULL))
 		return;
 	conf_read(r);
-	if (l->running != NULL)
-		conf_check_restart(r, l->running);
+	if (r->replaced != NULL)
+		conf_check_restart(r, r->replaced);
 }
 
 struct conf *conf_load(const char *path, const struct conf *running, FILE *errors)
 {
-	struct load l = {.path = path, .running = running};
+	struct conf_reader r = {.name = path, .replaced = running};
 
-	return conf_make(&l.r, file_load, &l, path, errors);
+	return conf_make(&r, file_load, errors);
 }
 
 struct conf_where conf_where_of(const struct conf *c, const char *setting)

@@ -12,14 +12,19 @@
 #include "nearest.h"
 
 struct conf_changes;
+struct conf_ike;
 struct conf_message;
 struct conf_seen;
 
 struct conf_reader {
+	const char *name;              // of the file or the request that is read
+	const char *text;              // of the request; NULL: there is none
+	size_t len;                    // octets, without the NUL that ends it
 	struct conf *c;                // being filled
 	const char *dir;               // of the tree
 	const struct conf *running;    // what a request is about; else NULL
-	bool ike;                      // a request of an IKE daemon, not a configuration
+	const struct conf *replaced;   // what a file is loaded for in the place of, or NULL
+	struct conf_ike *ike;          // being filled, by a request of an IKE daemon; else NULL
 	config_setting_t *root;        // of the config file
 	struct conf_seen *seen;        // files read into the one that is being read
 	struct conf_message *messages; // newest first
@@ -100,10 +105,9 @@ void conf_print_list(FILE *out, const config_setting_t *list, const char *const 
 
 // What conf_load() and conf_change() have in common.
 
-// Runs fill(arg) in an arena of its own, which makes r->c. Returns that; or NULL after writing to
-// errors all that was wrong with it, or that there was no memory for it, which goes by that name.
-struct conf *conf_make(
-	struct conf_reader *r, void (*fill)(void *arg), void *arg, const char *name, FILE *errors);
+// Runs fill(r) in an arena of its own, which makes r->c. Returns that; or NULL after writing to
+// errors all that was wrong with it, or that there was no memory for it.
+struct conf *conf_make(struct conf_reader *r, void (*fill)(struct conf_reader *r), FILE *errors);
 
 // A configuration whose files are in that folder, without its settings.
 void conf_begin(struct conf_reader *r, const char *dir);
