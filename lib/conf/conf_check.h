@@ -9,7 +9,6 @@
 // The order matters: each relies on those before.
 void conf_check(struct conf_reader *r);
 void conf_check_ports(struct conf_reader *r);
-void conf_check_devices(struct conf_reader *r);
 void conf_check_routes(struct conf_reader *r);
 void conf_check_sas(struct conf_reader *r);
 void conf_check_policies(struct conf_reader *r);
@@ -27,11 +26,6 @@ void conf_check_ike(struct conf_reader *r, enum conf_kind kind);
 void conf_check_ends(struct conf_reader *r, config_setting_t *group, const struct conf_sa *sa);
 void conf_check_udp(struct conf_reader *r, config_setting_t *group, struct conf_sa *sa);
 void conf_check_ike_port(struct conf_reader *r, config_setting_t *group, const struct conf_sa *sa);
-
-// Finds the parents of the ports that are VLANs, refuses what these must not have, and sets
-// the mtu of those without one. Ports without an address, which only parents may be, are refused.
-// Returns whether all addresses of ports are known.
-bool conf_check_vlans(struct conf_reader *r);
 
 // Refuses a device of a port, as setting s has it, if it is neither on a bus nor names a driver,
 // and a representor of no port's device.
@@ -53,9 +47,6 @@ void conf_check_isolated_restart(struct conf_reader *r, const struct conf *runni
 // Fills in devices: names what is made of the members of ports, and lists all devices. After
 // conf_check_ports() has found no mistake.
 void conf_devices_list(struct conf *c);
-
-// Those of conf_notes_print() about SAs and policies.
-void conf_notes_policies(const struct conf *c, FILE *out);
 
 // The i-th element of a list at the top of the file.
 config_setting_t *conf_item(const struct conf_reader *r, enum conf_kind kind, unsigned int i);

@@ -1,9 +1,303 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Ports: their addresses, hosts and devices, the members that share the work of one, and the VLANs
+// (IEEE 802.1Q) of another port's device.
 #include <string.h>
+#include <strings.h>
 
 #include "conf_check.h"
 
 #define IPV6_MTU_MIN 1280u
+
+static config_setting_t *given(const struct conf_reader *r, unsigned int port, const char *setting)
+{
+	return conf_given(conf_item(r, CONF_PORT, port), setting);
+}
+
+// Whether the setting is there, rejected or not.
+static bool is_written(const struct conf_reader *r, unsigned int port, const char *setting)
+{
+	return conf_member(conf_item(r, CONF_PORT, port), setting) != NULL;
+}
+
+static void reject_missing(struct conf_reader *r, unsigned int port, const char *setting)
+{
+	if (!is_written(r, port, setting))
+		conf_reject_missing(r, conf_item(r, CONF_PORT, port),
+			conf_option_find(conf_kinds[CONF_PORT].options, setting));
+}
+
+static void reject_given(
+	struct conf_reader *r, unsigned int port, const char *setting, const char *why)
+{
+	config_setting_t *s = given(r, port, setting);
+
+	if (s != NULL)
+		conf_err(r, s, "%s", why);
+}
+
+static const char *port_ref(const struct conf_reader *r, unsigned int port)
+{
+	return conf_ref(conf_item(r, CONF_PORT, port));
+}
+
+// --- VLANs ---
+
+// What is known about parents once every port was looked at.
+struct parents {
+	bool complete;               // every setting parent names a port
+	bool is[CONF_PORTS_MAX];     // of another one
+	bool usable[CONF_PORTS_MAX]; // by port: that its parent was found and has a device
+};
+
+static void find_parent(struct conf_reader *r, unsigned int port, const struct conf_names *names,
+	struct parents *parents)
+{
+	config_setting_t *s = given(r, port, "parent");
+	const char *name = r->c->ports[port].parent_name;
+	int found = s != NULL ? conf_names_find(names, name) : -1;
+
+	if (found < 0) {
+		parents->complete = false;
+		if (s != NULL)
+			conf_names_reject(r, s, (const struct conf_names *[]){names, NULL}, name);
+		return;
+	}
+	parents->is[found] = true;
+	r->c->ports[port].parent = (unsigned int)found;
+	if (is_written(r, (unsigned int)found, "parent"))
+		conf_err(r, s, "%s is a VLAN itself, must be a port with a device",
+			port_ref(r, (unsigned int)found));
+	else
+		parents->usable[port] = true;
+}
+
+static void check_vlan_settings(struct conf_reader *r, unsigned int port)
+{
+	if (!is_written(r, port, "parent")) {
+		if (!is_written(r, port, "members") && !is_written(r, port, "device"))
+			conf_err(r, conf_item(r, CONF_PORT, port),
+				"device is missing: needs device, members, or parent and vlan");
+		reject_given(r, port, "vlan", "is for a port with a parent only");
+		return;
+	}
+	reject_missing(r, port, "vlan");
+	reject_given(r, port, "device", "a port with a parent has no device of its own");
+	reject_given(r, port, "members", "a port with a parent has no device of its own");
+	reject_given(r, port, "rx_queues", "a VLAN has the queues of its parent");
+	reject_given(r, port, "steer", "a VLAN has the queues of its parent");
+	reject_given(r, port, "isolated", "a VLAN has the device of its parent");
+	reject_given(r, port, "mac", "a VLAN has the link address of its parent");
+}
+
+static int compare_vlans(const struct conf *c, unsigned int a, unsigned int b)
+{
+	const struct conf_port *x = &c->ports[a], *y = &c->ports[b];
+
+	if (x->parent != y->parent)
+		return x->parent < y->parent ? -1 : 1;
+	return x->vlan - y->vlan;
+}
+
+static void check_vlans_different(struct conf_reader *r, const struct parents *parents)
+{
+	struct conf_set set = {.index = conf_alloc(r->c->n_ports, sizeof(set.index[0]))};
+
+	for (unsigned int i = 0; i < r->c->n_ports; i++)
+		if (parents->usable[i] && given(r, i, "vlan") != NULL)
+			set.index[set.n++] = i;
+	conf_reject_equal(
+		r, CONF_PORT, &set, compare_vlans, "vlan", "is already used, with this parent, by");
+}
+
+static void complete_mtu(struct conf_reader *r, unsigned int port)
+{
+	struct conf_port *p = &r->c->ports[port];
+	const struct conf_port *parent = &r->c->ports[p->parent];
+
+	if (given(r, port, "mtu") == NULL)
+		p->mtu = parent->mtu;
+	else if (p->mtu > parent->mtu && !conf_rejected(conf_item(r, CONF_PORT, p->parent), "mtu"))
+		conf_err(r, conf_member(conf_item(r, CONF_PORT, port), "mtu"),
+			"%u is more than the mtu of %s, must be at most %u", p->mtu,
+			port_ref(r, p->parent), parent->mtu);
+}
+
+// Finds the parents of the ports that are VLANs, refuses what these must not have, and sets the mtu
+// of those without one. Ports without an address, which only parents may be, are refused. Returns
+// whether all addresses of ports are known.
+static bool check_vlans(struct conf_reader *r)
+{
+	const struct conf_names names = conf_names_sort(r, CONF_PORT);
+	struct parents parents = {.complete = true};
+	bool nets_known = true;
+
+	for (unsigned int i = 0; i < r->c->n_ports; i++) {
+		check_vlan_settings(r, i);
+		if (is_written(r, i, "parent"))
+			find_parent(r, i, &names, &parents);
+	}
+	check_vlans_different(r, &parents);
+	for (unsigned int i = 0; i < r->c->n_ports; i++) {
+		if (parents.usable[i])
+			complete_mtu(r, i);
+		if (parents.complete && !parents.is[i])
+			reject_missing(r, i, "addresses");
+		nets_known =
+			nets_known && (given(r, i, "addresses") != NULL ||
+					      (parents.is[i] && !is_written(r, i, "addresses")));
+	}
+	return nets_known;
+}
+
+// --- devices ---
+
+// A device as a port has it, alone or as a member.
+struct device {
+	unsigned int port;
+	const char *name;
+	const char *id;    // the device itself: see device_id()
+	const char *iface; // of the kernel, in its arguments (net_af_packet, net_tap); NULL: none
+	config_setting_t *s;
+};
+
+struct devices {
+	struct device *d;
+	unsigned int n;
+};
+
+// The device itself, without arguments behind the comma, but with that of a representor; a PCI
+// address as sysfs has it.
+static const char *device_id(const char *device)
+{
+	const char *arguments = device + strcspn(device, ",");
+	char name[CONF_PCI_NAME_MAX];
+
+	if (!conf_device_is_representor(device))
+		arguments = "";
+	return conf_device_pci(name, device)
+		       ? conf_format("%s%s", name, arguments)
+		       : conf_format("%.*s%s", (int)strcspn(device, ","), device, arguments);
+}
+
+static const char *device_iface(const char *device)
+{
+	const char *arg = strstr(device, ",iface=");
+
+	return arg != NULL ? conf_format("%.*s", (int)strcspn(arg + 7, ","), arg + 7) : NULL;
+}
+
+static void device_add(
+	struct devices *all, unsigned int port, const char *name, config_setting_t *s)
+{
+	all->d[all->n++] = (struct device){port, name, device_id(name), device_iface(name), s};
+}
+
+static const char *id_of(const struct device *d)
+{
+	return d->id;
+}
+
+static const char *iface_of(const struct device *d)
+{
+	return d->iface;
+}
+
+// The first device before this one that has the same part; NULL: none.
+static const struct device *find_equal(
+	const struct devices *all, unsigned int i, const char *(*part)(const struct device *d))
+{
+	const char *own = part(&all->d[i]);
+
+	for (unsigned int k = 0; own != NULL && k < i; k++) {
+		const char *other = part(&all->d[k]);
+
+		if (other != NULL && strcasecmp(other, own) == 0)
+			return &all->d[k];
+	}
+	return NULL;
+}
+
+static void check_different(struct conf_reader *r, const struct devices *all, unsigned int i)
+{
+	const struct device *d = &all->d[i], *same = find_equal(all, i, id_of);
+	const char *what = d->s->name != NULL ? "" : conf_format("%s ", conf_quote(d->name));
+
+	if (same != NULL)
+		conf_err(r, d->s, "%sis already %s device of %s", what,
+			same->s->name != NULL ? "the" : "a", port_ref(r, same->port));
+	same = find_equal(all, i, iface_of);
+	if (same != NULL)
+		conf_err(r, d->s, "%shas the same iface as %s", what, port_ref(r, same->port));
+}
+
+// The gateway creates the interface of a host, so a device must not use the same name.
+static void check_host(struct conf_reader *r, const struct devices *all, unsigned int port)
+{
+	config_setting_t *s = given(r, port, "host");
+
+	for (unsigned int i = 0; s != NULL && i < all->n; i++) {
+		const char *host = r->c->ports[port].host;
+
+		if (!conf_texts_equal(host, all->d[i].iface))
+			continue;
+		conf_err(r, s,
+			"%s is the iface of a device of %s, must be a name that no interface has",
+			conf_quote(host), port_ref(r, all->d[i].port));
+		return;
+	}
+}
+
+static void check_own(struct conf_reader *r, struct devices *all, unsigned int port)
+{
+	config_setting_t *s = given(r, port, "device");
+
+	if (s == NULL)
+		return;
+	device_add(all, port, r->c->ports[port].device, s);
+	conf_check_device(r, s, r->c->ports[port].device, port);
+}
+
+static void check_members(struct conf_reader *r, struct devices *all, unsigned int port)
+{
+	config_setting_t *s = given(r, port, "members");
+
+	for (unsigned int i = 0; s != NULL && i < r->c->ports[port].n_members; i++) {
+		config_setting_t *member = config_setting_get_elem(s, i);
+
+		device_add(all, port, r->c->ports[port].members[i], member);
+		conf_check_member(r, member, r->c->ports[port].members[i], port);
+	}
+}
+
+// What goes with members, and what does not.
+static void check_member_settings(struct conf_reader *r, unsigned int port)
+{
+	if (!is_written(r, port, "members")) {
+		reject_given(r, port, "bond", "is for a port with members only");
+		return;
+	}
+	reject_given(r, port, "device", "a port with members has no device of its own");
+	reject_given(r, port, "steer", "a port with members gets no rules of cards");
+	reject_given(r, port, "isolated", "a port with members cannot be shared with the kernel");
+}
+
+static void check_devices(struct conf_reader *r)
+{
+	const unsigned int max = r->c->n_ports * (CONF_MEMBERS_MAX + 1);
+	struct devices all = {.d = conf_alloc(max, sizeof(all.d[0]))};
+
+	for (unsigned int i = 0; i < r->c->n_ports; i++) {
+		check_own(r, &all, i);
+		check_members(r, &all, i);
+		check_member_settings(r, i);
+	}
+	for (unsigned int i = 0; i < all.n; i++)
+		check_different(r, &all, i);
+	for (unsigned int i = 0; i < r->c->n_ports; i++)
+		check_host(r, &all, i);
+}
+
+// --- hosts and addresses ---
 
 static int compare_hosts(const struct conf *c, unsigned int a, unsigned int b)
 {
@@ -37,7 +331,7 @@ static bool check_address_pair(struct conf_reader *r, unsigned int old_port, uns
 	const struct conf_iface_addr *x = &r->c->ports[old_port].addrs[old_addr];
 	const struct conf_iface_addr *y = &r->c->ports[port].addrs[addr];
 	config_setting_t *s = conf_at(conf_item(r, CONF_PORT, port), "addresses");
-	const char *old = conf_ref(conf_item(r, CONF_PORT, old_port));
+	const char *old = port_ref(r, old_port);
 	char a[IP_PREFIX_STRLEN], b[IP_PREFIX_STRLEN];
 
 	if (ip_addr_is_none(&x->addr) || ip_addr_is_none(&y->addr))
@@ -99,14 +393,34 @@ void conf_check_ports(struct conf_reader *r)
 	struct conf *c = r->c;
 
 	for (unsigned int i = 0; i < c->n_ports; i++)
-		c->ports[i].mac_set = conf_given(conf_item(r, CONF_PORT, i), "mac") != NULL;
-	r->nets_known = conf_check_vlans(r) && conf_given(r->root, "ports") != NULL;
+		c->ports[i].mac_set = given(r, i, "mac") != NULL;
+	r->nets_known = check_vlans(r) && conf_given(r->root, "ports") != NULL;
 	conf_check_names(r, CONF_PORT);
-	conf_check_devices(r);
+	check_devices(r);
 	check_hosts(r);
 	for (unsigned int p = 0; p < c->n_ports; p++) {
 		for (unsigned int i = 0; i < c->ports[p].n_addrs; i++)
 			check_address(r, p, i);
 		check_mtu(r, p);
+	}
+}
+
+void conf_devices_list(struct conf *c)
+{
+	c->devices = conf_alloc(c->n_ports * CONF_MEMBERS_MAX, sizeof(c->devices[0]));
+	for (unsigned int i = 0; i < c->n_ports; i++) {
+		struct conf_port *p = &c->ports[i];
+
+		if (p->n_members > 0)
+			p->device = conf_format("net_bonding_%s", p->name);
+		p->devices = c->n_devices;
+		for (unsigned int k = 0; k < conf_port_n_devices(p); k++) {
+			struct conf_port *d = &c->devices[c->n_devices++];
+
+			*d = *p;
+			d->n_members = 0;
+			if (p->n_members > 0)
+				d->device = p->members[k];
+		}
 	}
 }

@@ -1,7 +1,163 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Notes about a valid configuration. Here those about rules: rules that need a policy which only an
-// IKE daemon can add, and those that most likely should have host = true.
+// Notes about a valid configuration: SAs and policies with which no packet comes through, rules
+// that need a policy which only an IKE daemon can add, and rules that most likely should have host
+// = true.
 #include "conf_check.h"
+
+// --- SAs and policies ---
+
+static void note(FILE *out, const struct conf_where *where, const char *what, const char *name)
+{
+	fprintf(out, "note: %s:%u: %s \"%s\": ", where->file, where->line, what, name);
+}
+
+static bool is_used(const struct conf *c, unsigned int sa)
+{
+	for (unsigned int i = 0; i < c->n_policies; i++) {
+		const struct conf_policy *p = &c->policies[i];
+
+		if (p->action != SPD_PROTECT)
+			continue;
+		if (p->sa_out == sa)
+			return true;
+		for (unsigned int k = 0; k < p->n_sa_in; k++)
+			if (p->sa_in[k] == sa)
+				return true;
+	}
+	return false;
+}
+
+// Whether an own address, or on the protected side the network of a port or a route, overlaps.
+static bool is_inside(const struct conf *c, const struct ip_prefix *local)
+{
+	for (unsigned int i = 0; i < c->n_ports; i++)
+		for (unsigned int a = 0; a < c->ports[i].n_addrs; a++)
+			if (ip_prefix_contains(local, &c->ports[i].addrs[a].addr) ||
+				(!c->ports[i].unprotected &&
+					ip_prefix_overlaps(local, &c->ports[i].addrs[a].net)))
+				return true;
+	for (unsigned int i = 0; i < c->n_routes; i++)
+		if (!c->ports[c->routes[i].port].unprotected &&
+			ip_prefix_overlaps(local, &c->routes[i].to))
+			return true;
+	return false;
+}
+
+// Whether an end of another policy that protects overlaps, which is the same end or not.
+static bool is_end_of_another(
+	const struct conf *c, const struct conf_policy *p, const struct ip_prefix *net, bool remote)
+{
+	for (const struct conf_policy *o = c->policies; o < c->policies + c->n_policies; o++)
+		if (o != p && o->action == SPD_PROTECT &&
+			ip_prefix_overlaps(net, remote ? &o->remote : &o->local))
+			return true;
+	return false;
+}
+
+static bool is_tunnel(const struct conf *c, const struct conf_policy *p)
+{
+	return p->action == SPD_PROTECT && c->sas[p->sa_out].opt.mode == SA_TUNNEL;
+}
+
+// Packets out of a tunnel go to the protected side, or into another tunnel.
+static void note_local(const struct conf *c, const struct conf_policy *p, FILE *out)
+{
+	char local[IP_PREFIX_STRLEN];
+
+	if (is_inside(c, &p->local) || is_end_of_another(c, p, &p->local, true))
+		return;
+	note(out, &p->where, "policy", p->name);
+	fprintf(out,
+		"no protected port or route leads to local %s: packets out of the tunnel have no "
+		"destination\n",
+		ip_prefix_format(local, &p->local));
+}
+
+static void note_multicast(const struct conf_policy *p, FILE *out)
+{
+	const struct ip_prefix *const ends[] = {&p->local, &p->remote};
+	char text[IP_PREFIX_STRLEN];
+
+	for (unsigned int i = 0; i < RTE_DIM(ends); i++) {
+		const char *kind = conf_not_unicast(ends[i]);
+
+		if (kind == NULL)
+			continue;
+		note(out, &p->where, "policy", p->name);
+		fprintf(out, "%s %s is %s: such packets are not forwarded into tunnels\n",
+			i == 0 ? "local" : "remote", ip_prefix_format(text, ends[i]), kind);
+	}
+}
+
+static bool is_everything(const struct ip_prefix *p)
+{
+	return p->len == (ip_addr_is_v4(&p->addr) ? 96 : 0);
+}
+
+// A route to a protected port at least as long as remote, unless a tunnel sends from there: a
+// policy for all destinations may have such routes.
+static void note_route_back(const struct conf *c, const struct conf_policy *p, FILE *out)
+{
+	char to[IP_PREFIX_STRLEN];
+
+	for (const struct conf_route *r = c->routes; r < c->routes + c->n_routes; r++) {
+		const struct conf_port *port = &c->ports[r->port];
+
+		if (port->unprotected || is_everything(&p->remote) || r->to.len < p->remote.len ||
+			!ip_prefix_overlaps(&p->remote, &r->to) ||
+			ip_prefix_overlaps(&p->local, &r->to) ||
+			is_end_of_another(c, p, &r->to, false))
+			continue;
+		note(out, &p->where, "policy", p->name);
+		fprintf(out,
+			"route %s leads to the protected port \"%s\", but is in remote: packets "
+			"out of the tunnel with a source there are dropped as ip_source\n",
+			ip_prefix_format(to, &r->to), port->name);
+	}
+}
+
+// ESP from the address of one network provider to another one, which drops it.
+static void note_egress(const struct conf *c, const struct conf_sa *sa, FILE *out)
+{
+	const struct sa_options *o = &sa->opt;
+	int own = conf_own_port(c, &o->local), by;
+	char local[IP_ADDR_STRLEN], remote[IP_ADDR_STRLEN];
+
+	if (o->direction != SA_OUT || own < 0 || ip_addr_is_none(&o->remote))
+		return;
+	by = conf_egress_port(c, &o->local, &o->remote);
+	if (by < 0 || by == own || !c->ports[by].unprotected)
+		return;
+	note(out, &sa->where, "sa", sa->live.name);
+	ip_addr_format(local, &o->local);
+	fprintf(out,
+		"local %s is an address of port \"%s\", but the route to %s leads to port \"%s\": "
+		"a "
+		"route with source = \"%s\" is missing?\n",
+		local, c->ports[own].name, ip_addr_format(remote, &o->remote), c->ports[by].name,
+		local);
+}
+
+static void notes_policies(const struct conf *c, FILE *out)
+{
+	for (unsigned int i = 0; i < c->n_sas; i++) {
+		if (!is_used(c, i)) {
+			note(out, &c->sas[i].where, "sa", c->sas[i].live.name);
+			fprintf(out, "no policy uses it\n");
+		}
+		note_egress(c, &c->sas[i], out);
+	}
+	for (const struct conf_policy *p = c->policies; p < c->policies + c->n_policies; p++) {
+		if (!is_tunnel(c, p))
+			continue;
+		note_multicast(p, out);
+		if (conf_not_unicast(&p->local) == NULL)
+			note_local(c, p, out);
+		note_route_back(c, p, out);
+	}
+}
+
+// --- rules ---
 
 static bool is_any_or_equal(unsigned int a, unsigned int b, unsigned int any)
 {
@@ -62,24 +218,25 @@ static void notes_rules(const struct conf *c, FILE *out)
 		const struct conf_rule *rule = &c->rules[i];
 		const struct conf_port *own = own_port(c, rule);
 
+		if (own == NULL && !needs_policy(c, rule))
+			continue;
+		note(out, &rule->where, "rule", rule->name);
 		if (own != NULL)
 			fprintf(out,
-				"note: %s:%u: rule \"%s\": destination is an own address of port "
-				"\"%s\": packets to it are not forwarded; host = true is "
-				"missing?\n",
-				rule->where.file, rule->where.line, rule->name, own->name);
-		else if (needs_policy(c, rule))
+				"destination is an own address of port \"%s\": packets to it are "
+				"not forwarded; host = true is missing?\n",
+				own->name);
+		else
 			fprintf(out,
-				"note: %s:%u: rule \"%s\": accepts nothing unless an IKE daemon "
-				"adds a policy: port \"%s\" faces the unprotected side, where "
-				"packets in clear need a policy with action \"bypass\"\n",
-				rule->where.file, rule->where.line, rule->name,
+				"accepts nothing unless an IKE daemon adds a policy: port \"%s\" "
+				"faces the unprotected side, where packets in clear need a policy "
+				"with action \"bypass\"\n",
 				c->ports[rule->in].name);
 	}
 }
 
 void conf_notes_print(const struct conf *c, FILE *out)
 {
-	conf_notes_policies(c, out);
+	notes_policies(c, out);
 	notes_rules(c, out);
 }
