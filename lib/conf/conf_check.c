@@ -37,6 +37,22 @@ void conf_refuse(struct conf_reader *r, const struct conf_option *options,
 	}
 }
 
+void conf_require(
+	struct conf_reader *r, enum conf_kind kind, config_setting_t *item, const char *name)
+{
+	if (conf_member(item, name) == NULL)
+		conf_reject_missing(r, item, conf_option_find(conf_kinds[kind].options, name));
+}
+
+void conf_refuse_given(
+	struct conf_reader *r, const config_setting_t *group, const char *name, const char *why)
+{
+	config_setting_t *s = conf_given(group, name);
+
+	if (s != NULL)
+		conf_err(r, s, "%s", why);
+}
+
 bool conf_rejected(const config_setting_t *group, const char *name)
 {
 	return conf_member(group, name) != NULL && conf_given(group, name) == NULL;

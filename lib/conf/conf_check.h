@@ -54,6 +54,14 @@ config_setting_t *conf_item(const struct conf_reader *r, enum conf_kind kind, un
 // The setting of this name in a group if it is there and was not rejected, else NULL.
 config_setting_t *conf_given(const config_setting_t *group, const char *name);
 
+// Reports that an item lacks the setting of this name.
+void conf_require(
+	struct conf_reader *r, enum conf_kind kind, config_setting_t *item, const char *name);
+
+// An error, why, if the setting of this name is given.
+void conf_refuse_given(
+	struct conf_reader *r, const config_setting_t *group, const char *name, const char *why);
+
 // An error, why, for each setting of the group that the schema has with this bit of CONF_ONLY_*.
 void conf_refuse(struct conf_reader *r, const struct conf_option *options,
 	const config_setting_t *group, unsigned int only, const char *why);
@@ -121,19 +129,12 @@ bool conf_check_same_family(struct conf_reader *r, config_setting_t *item, const
 // Whether a matches every address that b matches.
 bool conf_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b);
 
-typedef bool (*conf_covers)(const struct conf *c, unsigned int a, unsigned int b);
-
 // Those of n elements without an unknown setting, which may stand for any, and of which none of
 // these names (the last one is NULL) was rejected.
 struct conf_set conf_set_accepted(
 	const struct conf_reader *r, enum conf_kind kind, const char *const names[]);
 
-// Reports each element of a set that never matches, because covers() says that one before it
-// matches all that it does. Asks about every pair.
-void conf_check_order(
-	struct conf_reader *r, enum conf_kind kind, const struct conf_set *set, conf_covers covers);
-
-// The same for policies, of which there may be many.
+// Reports each policy of a set that never matches, because one before it matches all that it does.
 void conf_check_covered_policies(struct conf_reader *r, const struct conf_set *set);
 
 // Index of the port that has this address, or has a network that it is in. -1 if there is none.

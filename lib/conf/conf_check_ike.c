@@ -18,44 +18,28 @@ static void check_name(struct conf_reader *r, config_setting_t *item)
 			"\" begins names of an IKE daemon only, must be another name");
 }
 
-static void refuse(
-	struct conf_reader *r, config_setting_t *item, const char *name, const char *instead)
-{
-	config_setting_t *s = conf_given(item, name);
-
-	if (s != NULL)
-		conf_err(r, s, "is not for requests of an IKE daemon, must be %s", instead);
-}
-
-static void require(struct conf_reader *r, const struct conf_option *options,
-	config_setting_t *item, const char *name)
-{
-	if (conf_member(item, name) == NULL)
-		conf_err(r, item, "%s is missing, must be %s", name,
-			conf_allowed(conf_option_find(options, name)));
-}
+#define REFUSED "is not for requests of an IKE daemon, must be "
 
 // Its policies are of one family, and it has the keys in memory only.
-static void check_item(struct conf_reader *r, const struct conf_option *options,
-	config_setting_t *item, const struct conf_policy *p)
+static void check_item(struct conf_reader *r, config_setting_t *item, const struct conf_policy *p)
 {
-	if (p == NULL || (p->action == SPD_PROTECT && conf_given(item, "action") != NULL))
-		require(r, options, item, "reqid");
 	if (p == NULL) {
-		refuse(r, item, "key_file", "cipher_key or auth_key");
+		conf_require(r, CONF_SA, item, "reqid");
+		conf_refuse_given(r, item, "key_file", REFUSED "cipher_key or auth_key");
 		return;
 	}
-	require(r, options, item, "local");
-	require(r, options, item, "remote");
-	refuse(r, item, "out", "reqid");
-	refuse(r, item, "in", "reqid");
+	if (p->action == SPD_PROTECT && conf_given(item, "action") != NULL)
+		conf_require(r, CONF_POLICY, item, "reqid");
+	conf_require(r, CONF_POLICY, item, "local");
+	conf_require(r, CONF_POLICY, item, "remote");
+	conf_refuse_given(r, item, "out", REFUSED "reqid");
+	conf_refuse_given(r, item, "in", REFUSED "reqid");
 }
 
 void conf_check_ike(struct conf_reader *r, enum conf_kind kind)
 {
 	const struct conf_option *options = conf_kinds[kind].options;
 	const struct conf_policy *policies = kind == CONF_POLICY ? r->c->policies : NULL;
-
 	unsigned int n;
 
 	conf_items(r->c, kind, &n);
@@ -64,7 +48,7 @@ void conf_check_ike(struct conf_reader *r, enum conf_kind kind)
 
 		check_name(r, item);
 		if (r->ike)
-			check_item(r, options, item, policies != NULL ? &policies[i] : NULL);
+			check_item(r, item, policies != NULL ? &policies[i] : NULL);
 		else
 			conf_refuse(r, options, item, CONF_ONLY_IKE,
 				"is for requests of an IKE daemon only");

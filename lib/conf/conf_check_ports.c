@@ -19,20 +19,10 @@ static bool is_written(const struct conf_reader *r, unsigned int port, const cha
 	return conf_member(conf_item(r, CONF_PORT, port), setting) != NULL;
 }
 
-static void reject_missing(struct conf_reader *r, unsigned int port, const char *setting)
-{
-	if (!is_written(r, port, setting))
-		conf_reject_missing(r, conf_item(r, CONF_PORT, port),
-			conf_option_find(conf_kinds[CONF_PORT].options, setting));
-}
-
 static void reject_given(
 	struct conf_reader *r, unsigned int port, const char *setting, const char *why)
 {
-	config_setting_t *s = given(r, port, setting);
-
-	if (s != NULL)
-		conf_err(r, s, "%s", why);
+	conf_refuse_given(r, conf_item(r, CONF_PORT, port), setting, why);
 }
 
 static const char *port_ref(const struct conf_reader *r, unsigned int port)
@@ -80,7 +70,7 @@ static void check_vlan_settings(struct conf_reader *r, unsigned int port)
 		reject_given(r, port, "vlan", "is for a port with a parent only");
 		return;
 	}
-	reject_missing(r, port, "vlan");
+	conf_require(r, CONF_PORT, conf_item(r, CONF_PORT, port), "vlan");
 	reject_given(r, port, "device", "a port with a parent has no device of its own");
 	reject_given(r, port, "members", "a port with a parent has no device of its own");
 	reject_given(r, port, "rx_queues", "a VLAN has the queues of its parent");
@@ -141,7 +131,7 @@ static bool check_vlans(struct conf_reader *r)
 		if (parents.usable[i])
 			complete_mtu(r, i);
 		if (parents.complete && !parents.is[i])
-			reject_missing(r, i, "addresses");
+			conf_require(r, CONF_PORT, conf_item(r, CONF_PORT, i), "addresses");
 		nets_known =
 			nets_known && (given(r, i, "addresses") != NULL ||
 					      (parents.is[i] && !is_written(r, i, "addresses")));

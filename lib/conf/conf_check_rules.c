@@ -45,19 +45,17 @@ static uint32_t find_port(struct conf_reader *r, config_setting_t *rule, const c
 static void reject_no_icmp(
 	struct conf_reader *r, config_setting_t *item, const struct conf_rule *rule)
 {
-	config_setting_t *s = conf_given(item, "icmp");
-
-	if (s != NULL && rule->source_port_min > rule->source_port_max)
-		conf_err(r, s, "\"none\" never matches, must be types such as \"8\"");
+	if (rule->source_port_min > rule->source_port_max)
+		conf_refuse_given(
+			r, item, "icmp", "\"none\" never matches, must be types such as \"8\"");
 }
 
 static void reject_host_egress(
 	struct conf_reader *r, config_setting_t *item, const struct conf_rule *rule)
 {
-	config_setting_t *s = conf_given(item, "out");
-
-	if (s != NULL && rule->host)
-		conf_err(r, s, "packets for the host have no egress port: leave out, or host");
+	if (rule->host)
+		conf_refuse_given(r, item, "out",
+			"packets for the host have no egress port: leave out, or host");
 }
 
 static bool may_have_host(const struct conf_reader *r)
@@ -201,6 +199,21 @@ static bool rule_covers(const struct conf *c, unsigned int a, unsigned int b)
 	       conf_prefix_covers(&x->destination, &y->destination) && tunnels_cover(x, y);
 }
 
+// Reports each rule of a set that never matches, because one before it matches all that it does.
+static void check_order(struct conf_reader *r, const struct conf_set *set)
+{
+	for (unsigned int i = 0; i < set->n; i++) {
+		unsigned int k = 0;
+
+		while (k < i && !rule_covers(r->c, set->index[k], set->index[i]))
+			k++;
+		if (k < i)
+			conf_err(r, conf_item(r, CONF_RULE, set->index[i]),
+				"never matches, %s comes first and matches all of it",
+				conf_ref(conf_item(r, CONF_RULE, set->index[k])));
+	}
+}
+
 void conf_check_rules(struct conf_reader *r)
 {
 	const struct conf_option *options = conf_kinds[CONF_RULE].options;
@@ -228,5 +241,5 @@ void conf_check_rules(struct conf_reader *r)
 	}
 	conf_check_names(r, CONF_RULE);
 	selectors_ok = conf_set_accepted(r, CONF_RULE, selectors);
-	conf_check_order(r, CONF_RULE, &selectors_ok, rule_covers);
+	check_order(r, &selectors_ok);
 }

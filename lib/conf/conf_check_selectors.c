@@ -116,18 +116,3 @@ struct conf_set conf_set_accepted(
 			set.index[set.n++] = i;
 	return set;
 }
-
-void conf_check_order(
-	struct conf_reader *r, enum conf_kind kind, const struct conf_set *set, conf_covers covers)
-{
-	for (unsigned int i = 0; i < set->n; i++) {
-		unsigned int k = 0;
-
-		while (k < i && !covers(r->c, set->index[k], set->index[i]))
-			k++;
-		if (k < i)
-			conf_err(r, conf_item(r, kind, set->index[i]),
-				"never matches, %s comes first and matches all of it",
-				conf_ref(conf_item(r, kind, set->index[k])));
-	}
-}

@@ -41,16 +41,11 @@ static const char *side_reason(const struct conf_reader *r, int port)
 	return "";
 }
 
-static bool is_same(const struct ip_prefix *a, const struct ip_prefix *b)
-{
-	return a->len == b->len && ip_addr_equal(&a->addr, &b->addr);
-}
-
 static int port_of_network(const struct conf *c, const struct ip_prefix *net)
 {
 	for (unsigned int i = 0; i < c->n_ports; i++)
 		for (unsigned int k = 0; k < c->ports[i].n_addrs; k++)
-			if (is_same(&c->ports[i].addrs[k].net, net))
+			if (conf_equal_prefix(&c->ports[i].addrs[k].net, net))
 				return (int)i;
 	return -1;
 }

@@ -102,19 +102,26 @@ static void serve_at_once(const struct request_desk *at, const struct control_re
 	refuse(at, asked, NULL, "unknown request\n", now_ms);
 }
 
-// The first line of the request is "ike NAME", and its changes follow.
+const char *request_changes(char *text, const char **name, FILE *errors)
+{
+	char *line_end = strchr(text, '\n'), *blank = strchr(text, ' ');
+
+	if (line_end == NULL || blank == NULL || blank > line_end) {
+		fputs("the request is incomplete\n", errors);
+		return NULL;
+	}
+	*line_end = '\0';
+	*name = blank + 1;
+	return line_end + 1;
+}
+
 static bool ike_serve(
 	const struct request_desk *at, const struct control_request *asked, char *text, FILE *out)
 {
-	char *line_end = strchr(text, '\n'), *name = strchr(text, ' ');
+	const char *name, *changes = request_changes(text, &name, out);
 
-	if (line_end == NULL || name == NULL || name > line_end) {
-		fputs("the request is incomplete\n", out);
-		return false;
-	}
-	*line_end = '\0';
-	return ike_request(at->c, name + 1, line_end + 1,
-		asked->len - (size_t)(line_end + 1 - asked->text), out);
+	return changes != NULL &&
+	       ike_request(at->c, name, changes, asked->len - (size_t)(changes - asked->text), out);
 }
 
 static void serve_ike(const struct request_desk *at, const struct control_request *asked,

@@ -74,6 +74,10 @@ void request_answer(const struct request_desk *at, const struct control_request 
 bool request_may_change(const struct request_desk *at, const struct control_request *asked,
 	const char *name, uint64_t now_ms);
 
+// The changes of a request, which stand after its first line, "VERB NAME"; *name: that name. NULL
+// after a line to errors if there are none. text: of asked, without a declaration of keys.
+const char *request_changes(char *text, const char **name, FILE *errors);
+
 // Serves a request to its end. text: of it, without a declaration of keys.
 void request_serve(const struct request_desk *at, const struct control_request *asked, char *text,
 	uint64_t now_ms);

@@ -215,17 +215,13 @@ static const char *text_finish(int rc)
 
 static struct conf *change_make(const struct conf *running, FILE *errors)
 {
-	char *line_end = strchr(requests.text, '\n');
-	char *name = strchr(requests.text, ' ');
+	const char *name, *changes = request_changes(requests.text, &name, errors);
 	struct conf *conf;
 
-	if (line_end == NULL || name == NULL || name > line_end) {
-		fputs("the request is incomplete\n", errors);
+	if (changes == NULL)
 		return NULL;
-	}
-	*line_end = '\0';
-	conf = conf_change(running, name + 1, line_end + 1,
-		requests.asked.len - (size_t)(line_end + 1 - requests.asked.text), errors);
+	conf = conf_change(running, name, changes,
+		requests.asked.len - (size_t)(changes - requests.asked.text), errors);
 	if (conf != NULL)
 		changes_write(running, conf, false);
 	return conf;
