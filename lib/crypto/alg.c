@@ -4,12 +4,12 @@
 #include <string.h>
 #include <strings.h>
 
-// Aliases: what strongSwan says, and the names of IANA's IKEv2 registry, with the key length in
-// bits where they lack it; ENCR_AES_GCM_8 and its like as AES-GCM-8-128.
+// Aliases: strongSwan's names, and the names of IANA's IKEv2 registry, with the key length in bits
+// where they lack it; ENCR_AES_GCM_8 and its like as AES-GCM-8-128.
 
-// 2^48 blocks: who sees so many of one key tells CBC, CTR or GCM from randomness, because outputs
-// of a block cipher do not repeat, with a chance of 2^-33 (2^96 pairs among 2^128 blocks, halved).
-// NULL has no key, and ChaCha20 is no permutation.
+// 2^48 blocks: an observer of that many blocks under one key can tell CBC, CTR or GCM from
+// randomness, because outputs of a block cipher do not repeat, with a chance of 2^-33 (2^96 pairs
+// among 2^128 blocks, halved). NULL has no key, and ChaCha20 is no permutation.
 #define AES_BYTES (UINT64_C(1) << 52)
 
 const struct cipher_alg cipher_algs[] = {

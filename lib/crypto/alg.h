@@ -17,7 +17,7 @@ struct cipher_alg {
 	const char *aliases; // other spellings, separated by blanks; "" if none
 	enum cipher_mode mode;
 	uint8_t key_len;  // octets, without the salt
-	uint8_t salt_len; // octets behind the key in the keying material
+	uint8_t salt_len; // octets after the key in the keying material
 	uint8_t iv_len;   // octets of IV in the packet
 	uint8_t block; // the encrypted part is a multiple of this; 4 where the cipher asks nothing
 	uint8_t icv_len;    // of a cipher that authenticates as well, else 0

@@ -10,12 +10,12 @@
 //                             |<- encrypted --->|   GMAC: nothing
 //
 // where text is payload, padding, pad length and next header. With ESN the upper half of the
-// sequence number is authenticated, too: behind the text (RFC 4303 2.8), or of an AEAD between SPI
+// sequence number is authenticated, too: after the text (RFC 4303 2.8), or of an AEAD between SPI
 // and seq (RFC 4106 5, RFC 4543 3.3, RFC 7634 2.1).
 //
 // Sessions are made and freed by the control thread; each belongs to one SA and serves all workers.
-// What an engine carries from packet to packet it keeps for each worker, on cache lines of its own;
-// the rest of a session is only read.
+// State that an engine carries from packet to packet is separate for each worker, on cache lines of
+// its own; the rest of a session is only read.
 #pragma once
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@
 
 enum crypto_dir { CRYPTO_SEAL, CRYPTO_OPEN };
 
-// Keying material for one SA. The octets stay the caller's, who wipes them.
+// Keying material for one SA. The caller keeps ownership of the octets, and wipes them.
 struct crypto_key {
 	const struct cipher_alg *cipher;
 	const struct auth_alg *auth;
@@ -60,7 +60,7 @@ struct crypto_op {
 struct crypto_session *crypto_session_new(const struct crypto_key *key, enum crypto_dir dir,
 	const char *engine, unsigned int n_workers);
 
-// Wipes all keying material. NULL is fine.
+// Wipes all keying material. NULL is allowed.
 void crypto_session_free(struct crypto_session *s);
 
 // The name of the engine that serves the session.

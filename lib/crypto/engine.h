@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an engine provides. Private to lib/crypto: everyone else uses crypto.h.
+// Functions that an engine provides. Private to lib/crypto: everyone else uses crypto.h.
 #pragma once
 
 #include "crypto.h"
@@ -24,14 +24,14 @@ struct crypto_engine {
 		enum crypto_dir dir, unsigned int n_workers);
 	// Frees memory of a session, which may be incomplete. NULL: there is none.
 	void (*session_fini)(struct crypto_session *s);
-	// Seals or opens a lot, as its sessions say: n operations, 1 to CRYPTO_LOT_MAX, of sessions
-	// of one kind.
+	// Seals or opens a lot, by the direction of its sessions: n operations, 1 to
+	// CRYPTO_LOT_MAX, of sessions of one kind.
 	void (*run)(struct crypto_op *const lot[], unsigned int n, unsigned int worker);
 };
 
 // The first member of every engine's own session: engine, algorithms and direction, the same for
-// all sessions that have the same. No more than that, because it shares a cache line with what else
-// the engine reads for each packet.
+// all sessions that have the same. No more than that, because it shares a cache line with other
+// fields that the engine reads for each packet.
 struct crypto_session {
 	uint32_t kind; // engine, cipher and authentication, each a place in its table, and two bits
 #define KIND_ENGINE_SHIFT 24

@@ -90,7 +90,7 @@ static bool supports(const struct crypto_key *key)
 	return (imb_get_feature_flags() & needs) == needs;
 }
 
-// Its sessions have only what differs between those of a lot.
+// Its sessions have only the values that differ between sessions of a lot.
 static bool is_gcm(const struct cipher_alg *cipher)
 {
 	return cipher->mode == CIPHER_GCM || cipher->mode == CIPHER_GMAC;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The engine on libcrypto 3.0: every algorithm, on every processor, and the reference for the other
-// engines. What can be done per session is not done per packet: ciphers stay keyed, HMACs start
-// from saved states, IVs are made in the cheapest way.
+// engines. Work for a session is not repeated for each packet: ciphers stay keyed, HMACs start from
+// saved states, IVs are made at the least cost.
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HMAC (RFC 2104), truncated as ESP wants it. Private to lib/crypto. A key is prepared once: what
-// is left to do per packet is the packet's own blocks. Pure functions, any thread.
+// HMAC (RFC 2104), truncated for ESP. Private to lib/crypto. A key is prepared once: a packet costs
+// only its own blocks. Pure functions, any thread.
 //
 // Built on libcrypto's low level SHA: docs/decisions/0001-libcrypto-low-level-sha.md.
 #pragma once
@@ -10,7 +10,7 @@
 
 #include "alg.h"
 
-// Chaining values of the hash behind the block of key and ipad, and of key and opad. As secret as
+// Chaining values of the hash after the block of key and ipad, and of key and opad. As secret as
 // the key. SHA-1 and SHA-256 touch one cache line of it, SHA-384 and SHA-512 two.
 struct hmac_key {
 	union {
@@ -24,7 +24,7 @@ struct hmac_key {
 };
 
 struct hmac_alg {
-	// Writes the chaining values of the hash behind a block.
+	// Writes the chaining values of the hash after a block.
 	void (*start)(void *state, const uint8_t *block);
 	uint8_t outer_off; // of the outer chaining values in struct hmac_key, octets
 	// Writes the truncated HMAC (RFC 2404, RFC 4868) of len octets to icv, which may lie within

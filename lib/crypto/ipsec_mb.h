@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files of the engine ipsec_mb share. Private to them.
+// Declarations that the files of the engine ipsec_mb share. Private to them.
 //
 // engine.c sorts the operations of a burst by algorithms, and engine_ipsec_mb.c gives each lot to a
 // family: ipsec_mb_gcm.c, ipsec_mb_chacha20.c, or ipsec_mb_hmac.c, which calls the cipher in
-// ipsec_mb_cbc.c or ipsec_mb_ctr.c. docs/decisions/0008-ipsec-mb.md says what was measured.
+// ipsec_mb_cbc.c or ipsec_mb_ctr.c. docs/decisions/0008-ipsec-mb.md has the measurements.
 #pragma once
 
 #include <assert.h>
@@ -27,10 +27,11 @@
 #define LANES       16
 #define MANY_OCTETS 4096
 
-// What one worker needs for any session. Made by the control thread, then the worker's alone.
+// The library's state of one worker, for any session. Made by the control thread, then used by the
+// worker alone.
 struct imb_worker {
-	IMB_MGR *best; // for what takes packets one by one
-	IMB_MGR *few;  // for what takes several at once: best for few packets, ...
+	IMB_MGR *best; // for functions that take packets one by one
+	IMB_MGR *few;  // for functions that take several at once: best for few packets, ...
 	IMB_MGR *many; // ... and for many, or long ones
 	struct gcm_context_data gcm;
 	__m128i counter_block[CRYPTO_LOT_MAX];
@@ -41,7 +42,8 @@ struct imb_worker {
 // A lot: n operations, 1 to CRYPTO_LOT_MAX, whose sessions have the same algorithms.
 typedef void (*imb_run_t)(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n);
 
-// octets is what is authenticated of the whole lot. Packets that are not ok are left alone.
+// octets is the number of authenticated octets of the whole lot. Packets that are not ok are left
+// alone.
 typedef void (*imb_crypt_t)(
 	struct imb_worker *w, struct crypto_op *const lot[], unsigned int n, size_t octets);
 
@@ -84,8 +86,8 @@ static_assert(offsetof(struct imb_session, hmac_key) == RTE_CACHE_LINE_SIZE &&
 // Seals or opens a lot of AES-GCM or AES-GMAC.
 void imb_gcm_run(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n);
 
-// Fill in what packets need: run but of AES-GCM and AES-GMAC, and what depends on the keys. False
-// if there are no random numbers.
+// Fill in the fields for packets: run, except with AES-GCM and AES-GMAC, and the fields that depend
+// on the keys. False if there are no random numbers.
 #define CIPHER_MODE(mode, openssl, ipsec_mb, ...)                                                  \
 	bool imb_##ipsec_mb##_init(struct imb_session *s, const struct crypto_key *key,            \
 		enum crypto_dir dir, const struct imb_worker *w);
@@ -114,7 +116,7 @@ static inline bool imb_lot_has_one_session(struct crypto_op *const lot[], unsign
 	return lot[0]->session == lot[n - 1]->session;
 }
 
-// Salt and IV, the NONCE_LEN octets in front; 0 behind them. In one store, for the library reads
+// Salt and IV, the NONCE_LEN octets in front; 0 after them. In one store, for the library reads
 // them in one load: a load that has to wait for two stores is slow.
 static inline __m128i imb_nonce(const struct imb_session *s, uint64_t iv)
 {
@@ -134,8 +136,8 @@ static inline rte_be32_t imb_esn_upper(const struct crypto_op *op)
 	return rte_cpu_to_be_32((uint32_t)(op->seq >> 32));
 }
 
-// What an AEAD authenticates in front of the IV, ESP_HEADER_LEN + esn_len octets. With ESN it is
-// not as in the packet, and goes to *buf.
+// The octets that an AEAD authenticates before the IV, ESP_HEADER_LEN + esn_len of them. With ESN
+// they are not as in the packet, and are written to *buf.
 static inline const uint8_t *imb_aad(__m128i *buf, uint8_t esn_len, const struct crypto_op *op)
 {
 	__m128i header; // SPI, lower half, 0, 0

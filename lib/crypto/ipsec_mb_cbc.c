@@ -2,10 +2,10 @@
 // AES-CBC (RFC 3602) on ipsec-mb: one cipher burst for the whole lot.
 //
 // The IV is the encryption, under the same key, of a block that is new in every packet (NIST SP
-// 800-38A appendix C, first method): the sequence number under a random mask of the session. Who
-// knows neither key nor mask cannot foretell it, as RFC 3602 3 demands, nor does it repeat in
-// another session of the same key. The block goes through the cipher in the IV's place, in front of
-// the text, itself chained on zeros.
+// 800-38A appendix C, first method): the sequence number under a random mask of the session. It
+// cannot be predicted without key and mask, as RFC 3602 3 requires, and does not repeat in another
+// session of the same key. The block goes through the cipher in the IV's place, in front of the
+// text, itself chained on zeros.
 
 #include <string.h>
 

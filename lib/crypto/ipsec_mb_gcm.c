@@ -31,7 +31,7 @@ static struct gcm gcm_of(const IMB_MGR *m, uint32_t key_len)
 					      : GCM_OF(m, 256);
 }
 
-// What all of a lot have in common.
+// Values that all packets of a lot share.
 struct lot {
 	struct gcm gcm;
 	uint32_t key_len; // octets, also of the next ones
@@ -77,7 +77,7 @@ static void fetch_first_keys(struct crypto_op *const lot[], unsigned int n, uint
 		fetch_keys(lot[i], key_len);
 }
 
-// Those of packet i + AHEAD, unless the packet before it is of the same session.
+// Prefetches the keys of packet i + AHEAD, unless the packet before it is of the same session.
 static inline void fetch_next_keys(
 	struct crypto_op *const lot[], unsigned int n, unsigned int i, uint32_t key_len)
 {
@@ -136,8 +136,8 @@ static void gcm_open(struct imb_worker *w, struct crypto_op *const lot[], unsign
 	}
 }
 
-// Computes the ICV of a packet that has its IV. In one call, unless what is authenticated is not in
-// one piece.
+// Computes the ICV of a packet that has its IV. In one call, unless the authenticated octets are
+// not contiguous.
 static void gmac_icv(
 	const struct lot *l, struct imb_worker *w, const struct crypto_op *op, uint8_t *icv)
 {

@@ -14,7 +14,7 @@ static size_t covered(const struct imb_session *s, const struct crypto_op *op)
 	return ESP_HEADER_LEN + s->iv_len + op->text_len;
 }
 
-// With ESN the upper half of the sequence number is authenticated behind that, where the ICV is or
+// With ESN the upper half of the sequence number is authenticated after that, where the ICV is or
 // will be (RFC 4303 2.8).
 static void esn_append(const struct crypto_op *op, size_t len)
 {
@@ -54,8 +54,8 @@ static void fetch_keys(struct crypto_op *const lot[], unsigned int n)
 	}
 }
 
-// Of packet i of the lot, whose first session is first: len octets are authenticated, without what
-// ESN adds.
+// Of packet i of the lot, whose first session is first: len octets are authenticated, without those
+// added by ESN.
 static inline void hash_job(struct imb_worker *w, struct crypto_op *const lot[], unsigned int i,
 	const struct imb_session *first, size_t len, uint8_t *icv)
 {

@@ -11,7 +11,7 @@ struct key_id {
 	uint8_t octets[32];
 };
 
-// Of a key of len octets; of none, too.
+// The identifier of a key of len octets, which may be 0.
 struct key_id key_id_of(const uint8_t *key, size_t len);
 
 bool key_id_equal(const struct key_id *a, const struct key_id *b);

@@ -3,7 +3,7 @@
 //
 // To set an IV costs about 200 cycles, so it is never set: all packets that a worker seals or opens
 // in a session make one chain. The block in the IV's place goes through the cipher in one call with
-// the text. Sealed, it is the IV; opened, it is garbage that nobody reads. The text behind it is
+// the text. Sealed, it is the IV; opened, it is garbage that is not read. The text after it is
 // chained on the IV, as it must be, whatever the IV itself was chained on.
 
 #include <openssl/rand.h>
@@ -12,8 +12,8 @@
 
 // The IV is the encryption, under the same key, of a block that is new in every packet (NIST SP
 // 800-38A appendix C, first method): the sequence number under a random mask of the session, and
-// chained on the ciphertext before. Who knows neither key nor mask cannot foretell it, as RFC 3602
-// 3 demands, nor does it repeat in another session of the same key.
+// chained on the ciphertext before. It cannot be predicted without key and mask, as RFC 3602 3
+// requires, and does not repeat in another session of the same key.
 static bool cbc_seal(const struct session *s, struct crypto_op *op, unsigned int worker)
 {
 	EVP_CIPHER_CTX *cipher = s->cipher[worker].ctx;

@@ -37,7 +37,7 @@ static bool seal_end(const struct session *s, EVP_CIPHER_CTX *cipher, uint8_t *i
 	       EVP_CIPHER_CTX_get_params(cipher, out) == 1;
 }
 
-// Begins a packet with its IV, and says what its ICV is.
+// Begins a packet with its IV, and sets the place of its ICV.
 static bool open_begin(
 	const struct session *s, const struct crypto_op *op, EVP_CIPHER_CTX *cipher, uint8_t *icv)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files of the engine on libcrypto share: the session, and the integrity check of ciphers
+// Shared by the files of the engine on libcrypto: the session, and the integrity check of ciphers
 // that do not authenticate. engine_openssl.c makes sessions; each family of algorithms has a file
 // openssl_<family>.c with functions that prepare a session and seal or open one packet. Private to
 // this engine.
@@ -21,7 +21,7 @@
 
 #define AAD_MAX 12 // SPI and a sequence number of 64 bits
 
-// What one worker carries from packet to packet.
+// State that one worker carries from packet to packet.
 struct cipher {
 	EVP_CIPHER_CTX *ctx; // keyed; NULL for the null cipher
 } __rte_cache_aligned;
@@ -46,8 +46,8 @@ struct session {
 static_assert(offsetof(struct session, hmac_key) == RTE_CACHE_LINE_SIZE, "one line for AEAD");
 
 // Gives every worker a cipher context, keyed, with this IV. format makes the name of libcrypto's
-// algorithm from the length of the key in bits. False if that fails; what was made is freed with
-// the session.
+// algorithm from the length of the key in bits. False if that fails; contexts made until then are
+// freed with the session.
 bool openssl_ciphers_init(struct session *s, const char *format, const struct crypto_key *key,
 	enum crypto_dir dir, const uint8_t *iv);
 
@@ -76,8 +76,8 @@ static inline void openssl_nonce_read(
 	memcpy(nonce + SALT_LEN, op->esp + ESP_HEADER_LEN, COUNTER_IV_LEN);
 }
 
-// What an AEAD authenticates in front of the IV. With ESN it is not as in the packet, and goes to
-// buf.
+// The octets that an AEAD authenticates before the IV. With ESN they are not as in the packet, and
+// are written to buf.
 static inline const uint8_t *openssl_aad(
 	uint8_t buf[AAD_MAX], const struct session *s, const struct crypto_op *op)
 {
@@ -96,7 +96,7 @@ static inline int openssl_aad_len(const struct session *s)
 	return ESP_HEADER_LEN + s->esn_len;
 }
 
-// Writes the upper half of the sequence number behind the len octets of a packet, where the ICV is
+// Writes the upper half of the sequence number after the len octets of a packet, where the ICV is
 // or will be. Returns how many octets the HMAC covers.
 static inline size_t openssl_esn_append(
 	const struct session *s, const struct crypto_op *op, size_t len)
@@ -107,14 +107,14 @@ static inline size_t openssl_esn_append(
 	return len + s->esn_len;
 }
 
-// Puts the ICV behind the len octets of a packet.
+// Puts the ICV after the len octets of a packet.
 static inline void openssl_icv_put(const struct session *s, const struct crypto_op *op, size_t len)
 {
 	s->hmac(op->esp + len, &s->hmac_key, op->esp, openssl_esn_append(s, op, len));
 }
 
-// CRYPTO_memcmp() has a fast way for 16 octets that saves 50 cycles, and none for other lengths: an
-// ICV is filled up with zeros and compared in halves.
+// CRYPTO_memcmp() is 50 cycles faster for 16 octets than for other lengths: an ICV is filled up
+// with zeros and compared in halves.
 static inline bool openssl_icv_ok(const struct session *s, const struct crypto_op *op, size_t len)
 {
 	uint8_t right[CRYPTO_ICV_MAX] = {0}, received[CRYPTO_ICV_MAX] = {0};

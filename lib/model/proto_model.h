@@ -9,7 +9,7 @@
 #define PROTO_ANY 0x100 // every protocol
 
 struct proto_info {
-	const char *name; // NULL behind the last
+	const char *name; // NULL after the last
 	uint16_t number;  // or PROTO_ANY
 	bool has_ports;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an SA may be, in the configuration, in the datapath and where it is shown, and the words for
-// it. Constant; any thread.
+// Values of an SA in the configuration, the datapath and lists, and the words for them. Constant;
+// any thread.
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 
 enum sa_direction { SA_IN, SA_OUT };
 
-// What an SA protects (RFC 4301 3.2): IP packets, or the payload of IP packets.
+// Content that an SA protects (RFC 4301 3.2): IP packets, or the payload of IP packets.
 enum sa_mode { SA_TUNNEL, SA_TRANSPORT };
 
 // Flow label of an outer header of IPv6.
@@ -32,13 +32,13 @@ enum { SA_DSCP_COPY = SA_DSCP_MAX + 1, SA_DSCP_KEEP };
 
 #define SA_TFC_MTU UINT16_MAX // pads to the path MTU
 
-// Words by these numbers; NULL behind the last.
+// Words by these numbers; NULL after the last.
 extern const char *const sa_direction_names[];
 extern const char *const sa_mode_names[];
 extern const char *const sa_flow_label_names[];
 extern const char *const sa_df_names[];
 extern const char *const sa_fragment_names[]; // before or after encapsulation
-extern const char *const sa_tfc_pad_names[];  // SA_TFC_MTU, in the place of a number
+extern const char *const sa_tfc_pad_names[];  // SA_TFC_MTU, instead of a number
 
 // The names of IANA's registry of DSCPs in lower case, and the two above; the last name is NULL.
 extern const struct sa_dscp {
@@ -56,8 +56,9 @@ struct auth_alg;
 
 typedef char sa_name[SA_NAME_MAX];
 
-// What makes an SA the one it is. Enumerations are stored in an octet; numbers are in host byte
-// order, tfc_pad in octets (0: none), tfc_dummies in packets a second, replay_window in packets.
+// Options that identify an SA: another value makes another SA. Enumerations are stored in an octet;
+// numbers are in host byte order, tfc_pad in octets (0: none), tfc_dummies in packets a second,
+// replay_window in packets.
 struct sa_options {
 #define SA_PACKET_OPTION(type, field, ...) type field;
 #include "sa_option.def"
@@ -68,7 +69,7 @@ struct sa_options {
 	bool in_udp; // ESP in UDP (RFC 3948): the group udp is given
 };
 
-// What may change while it is in use.
+// Options that may change while it is in use.
 struct sa_live {
 #define SA_LIVE_OPTION(type, field, ...) type field;
 #include "sa_option.def"

@@ -39,8 +39,8 @@ struct dad *dad_new(const struct dad_params *p);
 // NULL is allowed.
 void dad_free(struct dad *d);
 
-// Adds an own address, tentative. Workers may still use what was removed before only if a grace
-// period has passed since then. Returns 0 or -ENOSPC.
+// Adds an own address, tentative. An address may be added again only a grace period after it was
+// removed. Returns 0 or -ENOSPC.
 int dad_add(struct dad *d, uint16_t port, const struct ip_addr *addr);
 
 // Removes one that was added; there may be none.
@@ -55,7 +55,7 @@ void dad_claimed(struct dad *d, uint16_t port, const struct ip_addr *addr, uint6
 // Solicits and decides. Call every 100 ms or so.
 void dad_tick(struct dad *d, uint64_t now);
 
-// Any thread. The state of an own address; DAD_ASSIGNED for those that were not added.
+// Any thread. The state of an own address; DAD_ASSIGNED for an address that was not added.
 enum dad_state dad_state(const struct dad *d, uint16_t port, const struct ip_addr *addr);
 
 // Any thread. Whether an own address, of either family, may be a source address (RFC 4862 5.4): it

@@ -111,7 +111,7 @@ void listener_restart(struct listener *l, uint16_t port)
 	listener_report_all(l, port);
 }
 
-// A moment within so many milliseconds that is not missed by what a tick may be late.
+// A random moment within that many milliseconds, early enough for a late tick.
 static uint64_t random_within(uint64_t now, uint32_t ms)
 {
 	return now + (ms > TICK_MS ? rte_rand_max(ms - TICK_MS + 1) : 0);

@@ -4,9 +4,9 @@
 // 10); a stale entry that is used is probed at once, not after 5 seconds.
 //
 // The control thread alone writes: it resolves, refreshes and ages. Workers look entries up and
-// read the link address, which is one atomic word; they post events (lib/dp) for what they
-// need and receive, and mark entries as used. The place of an entry is reused only after a grace
-// period of all workers (QSBR).
+// read the link address, which is one atomic word; they post events (lib/dp) for addresses that
+// they need or receive, and mark entries as used. The place of an entry is reused only after a
+// grace period of all workers (QSBR).
 #pragma once
 
 #include <stdatomic.h>
@@ -37,9 +37,9 @@ struct neigh_table;
 // busy, nor takes the requests of other links, nor with made-up senders those of its own.
 #define NEIGH_REQUESTS_MAX 1000
 
-// Requests for packets are shared by those who send them, by number: see worker_holder(). Within a
-// second or so a holder may have this many times as many as are left on the port: alone most of
-// them, and whoever has had few always finds some.
+// Holders share the requests for packets, by number: see worker_holder(). Within a second or so a
+// holder may have this many times as many as are left on the port: a single holder most of them,
+// and a holder that has had few always some.
 #define NEIGH_HOLDER_SHARE 4
 #define NEIGH_HOLDER_OWN   UINT32_MAX // packets that the gateway itself originates
 
@@ -107,7 +107,7 @@ struct neigh_advert {
 void neigh_advertised(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,
 	struct neigh_advert advert, uint64_t now);
 
-// Repeats requests, refreshes what is in use, ages and removes the rest. Call every 100 ms or so.
+// Repeats requests, refreshes entries in use, ages and removes others. Call every 100 ms or so.
 void neigh_tick(struct neigh_table *t, uint64_t now);
 
 // Removes the entries of a port that are not static: its link is down, and other stations may be on
@@ -117,7 +117,7 @@ void neigh_forget(struct neigh_table *t, uint16_t port);
 // Removes an entry that is not static: it is resolved again when it is used. False: there is none.
 bool neigh_remove(struct neigh_table *t, uint16_t port, const struct ip_addr *addr);
 
-// Copies up to n entries from the offset-th on; returns how many. What follows the last list is
+// Copies up to n entries from the offset-th on; returns how many. The entry after the last list is
 // found at once. Callers exclude the functions above, and each other, for the time of the call.
 unsigned int neigh_list(struct neigh_table *t, struct neigh_view out[], unsigned int n,
 	unsigned int offset, uint64_t now);
@@ -127,7 +127,7 @@ bool neigh_failed(const struct neigh_table *t, uint16_t port, const struct ip_ad
 
 const char *neigh_state_name(enum neigh_state state);
 
-// Whether there is an entry for the address, in whatever state. Notes no use. Any thread.
+// Whether there is an entry for the address, in whatever state. Does not count as use. Any thread.
 bool neigh_has(const struct neigh_table *t, uint16_t port, const struct ip_addr *addr);
 
 // Workers, which look up link addresses by neigh_lookup.h.
@@ -135,8 +135,8 @@ bool neigh_has(const struct neigh_table *t, uint16_t port, const struct ip_addr 
 // Positions at which a worker found addresses recently, so that it rarely searches the table; they
 // may be wrong. The index is the end of the address: hosts of one network, whose addresses mostly
 // follow each other, neither share hints nor spread over more cache lines than they need. Addresses
-// chosen to share one make lookups cost what they would without hints. Each worker has its own,
-// zeroed at first.
+// chosen to share one make lookups as expensive as without hints. Each worker has its own, zeroed
+// at first.
 #define NEIGH_HINTS 65536
 
 struct neigh_hints {

@@ -44,8 +44,8 @@ struct neigh {
 	uint64_t next_try;
 } __rte_cache_aligned;
 
-// What NEIGH_REQUESTS_MAX limits: entries and requests for packets to send, and entries learnt from
-// packets of any station, which must not use up the former.
+// Tokens limited by NEIGH_REQUESTS_MAX: for entries and requests for packets to send, and entries
+// learnt from packets of any station, which must not use up the former.
 enum neigh_cause { CAUSE_RESOLVE, CAUSE_LEARN, CAUSES };
 
 struct neigh_bucket {

@@ -29,8 +29,8 @@ static __rte_always_inline uint32_t neigh_lookup_start(const struct neigh_table 
 	return position;
 }
 
-// Whether it is the entry of an address, and then what its link word says: 0 if not. A worker may
-// ask this of any entry at any time, as key and link are never those of two addresses.
+// Whether it is the entry of an address: returns its link word, or 0 if not. A worker may ask this
+// of any entry at any time, as key and link never belong to two addresses.
 static __rte_always_inline uint64_t neigh_link_of(
 	const struct neigh *n, uint16_t port, const struct ip_addr *addr)
 {

@@ -186,8 +186,8 @@ static struct neigh *entry_add(
 	if (t->used == t->p.max)
 		return NULL;
 
-	// The position is known only after the key is visible to workers. What they may read in
-	// between is the empty entry that entry_remove() or calloc() left: "wait".
+	// The position is known only after the key is visible to workers. In between they may read
+	// the empty entry that entry_remove() or calloc() left: "wait".
 	int32_t pos = rte_hash_add_key_with_hash(t->hash, &key, hash_of(t, &key));
 
 	if (pos < 0)
@@ -229,7 +229,7 @@ void neigh_reachable_set(struct neigh_table *t, uint32_t reachable_s)
 	t->p.reachable_s = reachable_s;
 }
 
-// Takes a token of those that NEIGH_REQUESTS_MAX limits. False: there is none.
+// Takes one of the tokens that NEIGH_REQUESTS_MAX limits. False: there is none.
 static bool token_take(struct neigh_bucket *b, uint64_t now)
 {
 	if (now > b->time) {
@@ -242,7 +242,7 @@ static bool token_take(struct neigh_bucket *b, uint64_t now)
 	return true;
 }
 
-// What the holder has had on the port, of which a thousandth is forgotten each millisecond.
+// Requests of the holder on the port, of which a thousandth is forgotten each millisecond.
 static struct neigh_bucket *had_by(
 	struct neigh_table *t, uint64_t port, uint32_t holder, uint64_t now)
 {
@@ -338,7 +338,7 @@ static bool has_link(const struct neigh *n)
 	return (atomic_load_explicit(&n->link, memory_order_relaxed) & LINK_KNOWN) != 0;
 }
 
-// Whether a link address is other than what is known.
+// Whether a link address differs from the known one.
 static bool is_new(const struct neigh *n, const struct rte_ether_addr *mac)
 {
 	struct rte_ether_addr known = mac_of(n);

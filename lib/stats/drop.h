@@ -28,8 +28,8 @@ enum drop_scope { DROP_SCOPE_GATEWAY, DROP_SCOPE_SA };
 
 struct drop_info {
 	const char *name;
-	const char *help;   // what it is about the packet
-	const char *advice; // what usually causes it, and where to look
+	const char *help;   // description of the packet
+	const char *advice; // usual cause, and where to look
 	enum drop_scope scope;
 	enum drop_of_sa of_sa; // of scope SA
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the stages of a pass cost, measured in one pass of many. Written by one worker, read by the
+// Cost of the stages of a pass, measured in one pass of many. Written by one worker, read by the
 // control thread.
 #pragma once
 

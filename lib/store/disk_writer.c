@@ -18,7 +18,7 @@ enum state { IDLE, BUSY, DONE };
 struct disk_writer {
 	char path[PATH_MAX];
 	pthread_t thread;
-	pthread_mutex_t lock; // of what follows
+	pthread_mutex_t lock; // of the following octets
 	pthread_cond_t changed;
 	enum state state;
 	bool stop;

@@ -26,7 +26,7 @@ void disk_writer_start(struct disk_writer *w, char *text, size_t len, uint64_t t
 // The turn that an earlier writer wrote to this open file; 0 if none did.
 uint64_t disk_writer_turn_of(int witness);
 
-// Takes the result of a text, once it is written: sets *rc to what sa_ledger_save() returned. False
+// Takes the result of a text, once it is written: sets *rc to the result of sa_ledger_save(). False
 // if there is none.
 bool disk_writer_done(struct disk_writer *w, int *rc);
 

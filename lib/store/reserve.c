@@ -18,11 +18,11 @@
 
 #define BOOT_ID_LEN 36
 
-// Numbers reserved on the disk ahead of the traffic of an SA: for so many seconds, so that writes
-// are rare. Outbound at least those that 50 million packets a second use until a tick finds that,
-// and during the write: 2^24 numbers last 0.33 s. They are a 256th of all numbers without ESN, and
-// lost in a crash; ESN has enough of them, and 2^28 last 5 s. Inbound few: after a power failure
-// none of them is accepted.
+// Numbers reserved on the disk ahead of the traffic of an SA: for this many seconds, so that writes
+// are rare. Outbound at least the numbers that 50 million packets a second use until a tick finds
+// that, and during the write: 2^24 numbers last 0.33 s. They are a 256th of all numbers without
+// ESN, and lost in a crash; ESN has enough of them, and 2^28 last 5 s. Inbound few: after a power
+// failure none of them is accepted.
 #define AHEAD_SECONDS_OUT 20
 #define AHEAD_SECONDS_IN  5
 #define AHEAD_MIN_OUT     (UINT64_C(1) << 24)

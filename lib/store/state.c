@@ -41,7 +41,7 @@ static bool is_trusted(uid_t owner, const struct conf *conf)
 	return user != NULL && owner == user->pw_uid;
 }
 
-// Not through a symbolic link: whoever may change that chooses what is behind it.
+// Not through a symbolic link: its owner could choose another file.
 static int check(const char *path, mode_t type, const struct conf *conf, const char *risk,
 	char *why, size_t size)
 {
@@ -89,8 +89,8 @@ static int folder_make(const char *path, const struct conf *conf, const char *ad
 	return state_check(path, S_IFDIR, conf);
 }
 
-// Checks a file in such a folder, which therefore nobody else can exchange afterwards. No file is
-// fine.
+// Checks a file in such a folder, which therefore nobody else can exchange afterwards. It need not
+// exist.
 static int file_check(const char *path, const struct conf *conf)
 {
 	int rc = state_check(path, S_IFREG, conf);

@@ -23,8 +23,8 @@ struct state {
 // Logs an error of a file, with its remedy. Returns -error.
 int state_refuse(const char *what, const char *path, int error, const char *advice);
 
-// Checks the folder of something that others must not exchange; risk says what they could do.
-// Returns 0, or -errno after writing to why (size octets) what is wrong and the remedy. Any time.
+// Checks the folder of a file that others must not exchange; risk describes the attack. Returns 0,
+// or -errno after writing mistake and remedy to why (size octets). Any time.
 int folder_check(
 	const char *path, const struct conf *conf, const char *risk, char *why, size_t size);
 

@@ -16,7 +16,7 @@ struct packet {
 	uint32_t logged;   // its number in the log; 0: none
 };
 
-// Of one worker, and written by it alone.
+// State of one worker, written by it alone.
 struct trace_pass {
 	uint32_t trace; // that these belong to
 	uint32_t n_packets, n_steps;
@@ -41,7 +41,7 @@ struct trace {
 	// Written by workers.
 	_Atomic uint32_t packets;  // chosen
 	_Atomic uint32_t finished; // of these, completely in the log
-	_Atomic uint32_t steps;    // of the log; counts on behind its end
+	_Atomic uint32_t steps;    // in the log; continues after its end
 	_Atomic uint32_t lost;
 	struct log_entry log[TRACE_STEPS_MAX];
 };
@@ -164,7 +164,7 @@ bool trace_pass_start(struct trace *t, unsigned int worker)
 	return first;
 }
 
-// Once there are enough packets, the trace only continues for those that are held.
+// Once there are enough packets, the trace only continues for held ones.
 uint16_t trace_packet_add(struct trace *t, unsigned int worker)
 {
 	struct trace_pass *pass = t->pass[worker];

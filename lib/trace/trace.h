@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tracing: what happens to the next packets that match a filter, step by step. A worker collects
-// the steps of every packet of a pass; at its end those of packets that have matched go to a log,
-// which another thread reads while workers write. Neither ever waits. Of packets only headers are
-// kept, of SAs only names. The packet path fills the steps: lib/dp/tracepoint.h.
+// Tracing: the steps of the next packets that match a filter. A worker collects the steps of every
+// packet of a pass; at its end those of packets that have matched go to a log, which another thread
+// reads while workers write. Neither ever waits. Of packets only headers are kept, of SAs only
+// names. The packet path fills the steps: lib/dp/tracepoint.h.
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@ struct trace;
 
 // Control thread; telemetry reads under the gateway's mutex.
 
-// Memory for traces of n workers, of at most so many packets in a pass (less than TRACE_LOGGED).
+// Memory for traces of n workers, of at most that many packets in a pass (less than TRACE_LOGGED).
 // Returns NULL with errno ENOMEM.
 struct trace *trace_new(unsigned int n_workers, uint32_t packets_max);
 
@@ -73,5 +73,5 @@ uint16_t trace_packet_take(
 // The same by a worker that does not trace yet: no further steps of the packet are logged.
 void trace_packet_abandon(struct trace *t, uint16_t id, uint32_t trace);
 
-// Ends the pass: so many packets of the log are held by this worker.
+// Ends the pass: this worker holds that many packets of the log.
 void trace_pass_finish(struct trace *t, unsigned int worker, uint32_t held);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which packets are traced. All that is given has to hold, at some step of the packet: of an ESP
-// packet and what is in it one will do, but address, port and protocol have to hold for one header.
-// Workers; pure functions.
+// Filter of traced packets. Each condition has to hold at some step of the packet: for an ESP
+// packet or its inner packet, but address, port and protocol have to hold for one header. Workers;
+// pure functions.
 #pragma once
 
 #include <stdbool.h>

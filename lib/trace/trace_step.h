@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Steps of a traced packet: the kinds, and what is kept of each. Workers fill them, control thread
-// and telemetry read them. Pure functions.
+// Steps of a traced packet: the kinds, and the fields that are kept of each. Workers fill them,
+// control thread and telemetry read them. Pure functions.
 #pragma once
 
 #include <stdbool.h>
@@ -63,7 +63,7 @@ struct trace_step {
 	uint64_t seq;               // of ESP, all 64 bits; 0: none
 	struct ip_addr next;        // the next hop; none: unknown
 	struct rte_ether_addr mac;  // of the next hop; zero: unknown
-	char name[TRACE_NAME_MAX];  // of the kind that trace_info says
+	char name[TRACE_NAME_MAX];  // of the kind given by trace_info
 	struct trace_header header; // the outermost IP header, or ARP
 };
 
