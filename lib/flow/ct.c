@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connection tracking: what begins a flow, and what its packets do to its state.
+// Connection tracking: packets that begin a flow, and changes of its state.
 #include "ct.h"
 
 #include <netinet/in.h>
@@ -109,7 +109,8 @@ static enum drop ct_icmp_error(const struct flow *f, const struct flow_pkt *p)
 	return DROP_NONE;
 }
 
-// Counts what is refused. What does not fit, if only out of step, may have to pass all the same.
+// Counts refused packets. A packet that does not fit, if only out of step, may have to pass all the
+// same.
 static enum drop ct_refuse(struct flow_table *t, struct flow_worker *w, enum drop reason)
 {
 	count(&w->counters.refused[reason]);

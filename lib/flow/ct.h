@@ -5,8 +5,8 @@
 #include "flow_table.h"
 #include "flow_track.h"
 
-// A segment of TCP, whatever the state. now: as of flow_track(). Returns like that, except that
-// it refuses what does not fit even if not strict.
+// A segment of TCP, whatever the state. now: as of flow_track(). Returns the same, but refuses a
+// segment that does not fit even if not strict.
 enum drop ct_tcp(struct flow_table *t, struct flow_worker *w, struct flow *f,
 	const struct flow_pkt *p, uint32_t now);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP as seen from between its ends (RFC 9293). What has happened is kept as facts that only ever
-// add up: which end's sequence numbers are known, who has acknowledged whom, whose FIN was seen and
-// acknowledged. The state follows from them, in whatever order and on whatever worker they come
-// in; simultaneous opening and closing need no states of their own.
+// TCP as seen from between its ends (RFC 9293). The state is kept as facts that only accumulate:
+// which end's sequence numbers are known, who has acknowledged whom, whose FIN was seen and
+// acknowledged. The state follows from them, in any order and on any worker; simultaneous opening
+// and closing need no states of their own.
 #include "ct.h"
 
 #include <rte_tcp.h>
@@ -103,7 +103,7 @@ static void acks_begin(struct flow_tcp *own, const struct flow_pkt *p, uint32_t 
 		store(&own->max_window, window);
 }
 
-// Whether p acknowledges the SYN that began the other direction, and no more than came with it.
+// Whether p acknowledges the other direction's SYN, and no octets beyond those sent with it.
 static bool acks_syn(const struct flow *f, const struct flow_pkt *p)
 {
 	uint32_t isn = load(&f->isn[!p->dir]);
@@ -150,8 +150,8 @@ static uint32_t next_life(uint32_t word, unsigned int initiator)
 	       FLOW_COUNTED | (initiator == 1 ? FLOW_INITIATOR : 0);
 }
 
-// A closed connection's ends begin a new one: the decisions were made for the old. False if the
-// word has changed.
+// Reopens a closed connection and invalidates its cached decisions. False: the state word changed
+// meanwhile.
 static bool flow_reopen(struct flow_table *t, struct flow_worker *w, struct flow *f,
 	const struct flow_pkt *p, uint32_t *word, uint32_t now)
 {
@@ -216,8 +216,8 @@ static bool is_recent(uint32_t seq, uint32_t first, uint32_t last)
 	return last - seq <= RTE_MIN(last - first, REPEAT_MAX);
 }
 
-// Whether a segment repeats what was acknowledged: late copies may be older than one window. Its
-// own acknowledgement is as old.
+// Whether a segment repeats acknowledged octets: late copies may be older than one window. Its own
+// acknowledgement is as old.
 static bool repeats(const struct flow *f, const struct flow_pkt *p)
 {
 	uint32_t first = load(&f->isn[p->dir]), acked = load(&f->tcp[!p->dir].max_ack);
@@ -281,7 +281,7 @@ static enum drop on_syn_ack(
 	return resynchronise(t, f, p, word);
 }
 
-// Where the other end waits for what a direction sends next, and how far it lets it go.
+// The next sequence number that the other end expects of a direction, and the end of its window.
 struct window {
 	uint32_t left, right;
 };
@@ -293,7 +293,7 @@ static struct window window_of(const struct flow *f, unsigned int dir, uint32_t 
 
 	if ((word & FLOW_ACK(!dir)) != 0)
 		return (struct window){load(&other->max_ack), load(&other->edge)};
-	// The window of a SYN counts from the first octet behind the other's SYN.
+	// The window of a SYN counts from the first octet after the other's SYN.
 	return (struct window){first, first + load(&other->max_window)};
 }
 
@@ -347,12 +347,12 @@ static bool handshake_continue(struct flow *f, const struct flow_pkt *p, uint32_
 	return true;
 }
 
-// What a segment without SYN and RST adds, now that its direction is up to date.
+// Adds a segment without SYN and RST to the state, now that its direction is up to date.
 static uint32_t facts_of(const struct flow *f, const struct flow_pkt *p, uint32_t word)
 {
 	uint32_t facts = FLOW_SYN(p->dir) | FLOW_ACK(p->dir);
 
-	// A FIN in front of what was already sent is none.
+	// A FIN before octets that were already sent is invalid.
 	if ((p->tcp_flags & RTE_TCP_FIN_FLAG) != 0 &&
 		p->seq + p->seq_len == load(&f->tcp[p->dir].end))
 		facts |= FLOW_FIN(p->dir);
@@ -368,14 +368,14 @@ static enum drop on_segment(
 	bool complete = (word & BOTH(FLOW_ACK)) == BOTH(FLOW_ACK);
 
 	if ((word & FLOW_PICKED_UP) != 0) {
-		// How windows are scaled was said before, so nothing can be checked.
+		// The SYN was not seen, so the window scale is unknown and windows are not checked.
 		if ((word & FLOW_SYN(p->dir)) == 0)
 			direction_begin(f, p->dir, p->seq, p->seq + p->seq_len, p->window, 0);
 		if ((word & FLOW_ACK(p->dir)) == 0)
 			acks_begin(own, p, p->window);
 	} else if ((word & BOTH(FLOW_SYN)) != BOTH(FLOW_SYN)) {
-		// The other end has an older connection, and says so (RFC 5961 4.2); the one that
-		// opens has nothing to acknowledge yet.
+		// The other end has an older connection, and acknowledges it (RFC 5961 4.2); the
+		// one that opens has nothing to acknowledge yet.
 		bool answer = p->dir != flow_word_initiator(word) && p->seq_len == 0;
 
 		return answer ? DROP_NONE : DROP_TCP_WINDOW;

@@ -31,11 +31,11 @@
 struct flow_table;
 
 #define FLOW_WORKERS_MAX  64
-#define FLOW_TIMEOUT_MAX  2000000 // seconds: half of what the clock can tell apart
+#define FLOW_TIMEOUT_MAX  2000000 // seconds: half of the range of the clock
 #define FLOW_CAPACITY_MAX (1u << 26)
 // An established flow with a packet in this time is active: it is not evicted, unless its holder
-// has at least twice as many flows as the one that needs room. Then the time shrinks with what is
-// free, to FLOW_BUSY_MS.
+// has at least twice as many flows as the one that needs room. Then the time shrinks with the free
+// part of the table, to FLOW_BUSY_MS.
 #define FLOW_ACTIVE_MS 10000
 #define FLOW_BUSY_MS   100
 // An established flow idle for less is not evicted for a flood of unanswered packets (RFC 5382 5).
@@ -93,10 +93,10 @@ size_t flow_table_memory(const struct flow_params *p);
 // Changes the configuration, for workers from their next packet on.
 void flow_table_configure(struct flow_table *t, const struct flow_config *c);
 
-// What all workers have counted so far.
+// Counters, summed over all workers.
 void flow_counters_sum(const struct flow_table *t, struct flow_counters *sum);
 
-// Flows in the table: what was created and not removed.
+// Flows in the table: created minus removed.
 uint64_t flow_count(const struct flow_table *t);
 
 // A flow matches if it matches all that is set.
@@ -126,13 +126,13 @@ struct flow_view {
 #define FLOW_LIST_START 0u
 #define FLOW_LIST_END   UINT32_MAX
 
-// Copies up to n flows, looking from *position on, and moves that on; it is FLOW_LIST_END when
-// there is no more to look at. Looks at a bounded number of entries: fewer than n, even none, does
-// not mean the end. Any one thread at a time, while workers run. Returns how many.
+// Copies up to n flows, looking from *position on, and moves that on; it is FLOW_LIST_END when no
+// entry is left. Checks a bounded number of entries: fewer than n, even none, does not mean the
+// end. Any one thread at a time, while workers run. Returns how many.
 unsigned int flow_list(struct flow_table *t, const struct flow_filter *filter, uint32_t now,
 	uint32_t *position, struct flow_view out[], unsigned int n);
 
-// Has the workers remove the flows that match, each in its part of the table, within one round of
+// Makes the workers remove the flows that match, each in its part of the table, within one round of
 // flow_tick(). Returns 0, or -EBUSY while they are still at an earlier one.
 int flow_flush(struct flow_table *t, const struct flow_filter *filter);
 
@@ -151,12 +151,12 @@ union flow_place {
 // Starts the lookup of the flow of a packet: computes its hash, and prefetches its bucket.
 union flow_place flow_lookup_start(const struct flow_table *t, struct flow_pkt *p);
 
-// Prefetches what flow_insert() reads in a full table. After flow_lookup_start(), for a packet
-// without a flow.
+// Prefetches the memory that flow_insert() reads in a full table. After flow_lookup_start(), for a
+// packet without a flow.
 void flow_insert_prefetch(const struct flow_table *t, const struct flow_pkt *p);
 
-// Finds, for n packets whose lookups are started, flows with their hashes, and prefetches what
-// flow_is_of_packet(), flow_decision_get() and flow_track() read of them.
+// Finds, for n packets whose lookups are started, flows with their hashes, and prefetches the lines
+// that flow_is_of_packet(), flow_decision_get() and flow_track() read.
 void flow_find_burst(const struct flow_table *t, const struct flow_pkt p[],
 	union flow_place place[], unsigned int n);
 
@@ -174,7 +174,7 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, const struct fl
 
 enum flow_ct { FLOW_CT_NEW, FLOW_CT_ESTABLISHED, FLOW_CT_RELATED };
 
-// What a tracked packet is to a firewall.
+// Class of a tracked packet, for the firewall.
 static inline enum flow_ct flow_ct(const struct flow *f, const struct flow_pkt *p)
 {
 	if (p->icmp_error)
@@ -194,8 +194,8 @@ static inline bool flow_reopens(const struct flow *f, const struct flow_pkt *p)
 	return state == FLOW_TCP_TIME_WAIT || state == FLOW_TCP_CLOSE;
 }
 
-// Looks at the next n entries of this worker's part of the table, removes what has timed out or is
-// to be flushed, and takes back the memory of what was removed before. To be called every
+// Looks at the next n entries of this worker's part of the table, removes flows that have timed out
+// or are to be flushed, and reclaims the memory of flows removed earlier. To be called every
 // millisecond, with n for a round through the part in FLOW_ROUND_MS. A flow outlives its timeout by
 // one round at most: timeouts below 16 s make rounds shorter, so that this is at most half of the
 // shortest.

@@ -7,7 +7,7 @@
 #define EVICT_BUCKETS 12 // that are searched to make room for one, beside its own
 #define AHEAD         4  // entries
 
-// The search for a flow to evict, and what it has found so far.
+// State of the search for a flow to evict, with the best one so far.
 struct search {
 	struct flow_table *t;
 	uint32_t now;
@@ -31,7 +31,8 @@ static uint32_t flows_of(struct search *s, uint32_t holder)
 	return s->holder_flows;
 }
 
-// Of the largest holder; of its flows those that are not established; of these the oldest.
+// Order of eviction: flows of the largest holder first; of these the flows that are not
+// established; of these the oldest.
 static bool goes_before(const struct search *s, uint32_t held, bool established, uint32_t age)
 {
 	if (held != s->held)
@@ -116,7 +117,7 @@ bool flow_evict(
 	struct flow_table *t, struct flow_worker *w, uint32_t hash, uint32_t holder, uint32_t now)
 {
 	struct flow_held own = flow_holder_count(&t->holders, holder);
-	// While so many flows of this one are not established, they are a flood.
+	// With this many flows that are not established, a holder floods the table.
 	bool flood = own.unestablished >= t->unestablished_max;
 	// A clearly smaller holder gives up nothing for this one.
 	struct search s = {
@@ -178,7 +179,7 @@ static void entry_tick(struct flow_table *t, struct flow_worker *w, struct flow 
 void flow_tick(struct flow_table *t, unsigned int worker, uint32_t now, unsigned int n)
 {
 	struct flow_worker *w = &t->worker[worker];
-	// What has no memory yet has no flows.
+	// Entries without memory so far hold no flows.
 	uint32_t end = RTE_MAX(w->first, RTE_MIN(w->end, load(&t->n_filled) + 1));
 
 	n = RTE_MIN(n * load(&t->rounds), end - w->first); // one round at most

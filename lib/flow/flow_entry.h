@@ -56,12 +56,12 @@ extern const struct flow_state_info flow_state_info[FLOW_STATE_COUNT];
 #define FLOW_FIN_ACKED(dir) (1u << (22 + (dir)))
 // In the copy of a direction alone: an ordinary packet of it leaves the word as it is.
 #define FLOW_SETTLED (1u << 15)
-// Counts connections that reuse the entry, so that what belongs to one is not added to the next.
+// Counts connections that reuse the entry, so that counts of one are not added to the next.
 #define FLOW_LIFE      (1u << 24)
 #define FLOW_LIFE_MASK 0xff000000u
 
-// Who decided about the packets of a direction: numbers of policies and of the rule, of 1 on; 0:
-// none. The datapath's own.
+// The policies and the rule that decided about the packets of a direction, as numbers from 1 on; 0:
+// none. Set and read by the datapath alone.
 union flow_deciders {
 	struct {
 		uint16_t in, out, rule;
@@ -79,8 +79,8 @@ static_assert(offsetof(union flow_deciders, unused) == FLOW_SHOWN_SHIFT / 8 &&
 
 struct flow_dir {
 	struct flow_brief key; // of the flow
-	// Of the decision: generation of the snapshot that it belongs to, and times FLOW_WRITTEN
-	// how often it has been written or forgotten.
+	// The decision's generation of the snapshot, plus FLOW_WRITTEN times the number of its
+	// changes.
 	_Atomic uint64_t mark;
 	// union flow_deciders, and above it the lower half of the flow's word, as flow_word_show()
 	// has copied it, with FLOW_SETTLED.
@@ -94,9 +94,9 @@ struct flow_dir {
 
 static_assert(sizeof(struct flow_dir) == 64, "one cache line");
 
-// What TCP says about one direction.
+// TCP state of one direction.
 struct flow_tcp {
-	_Atomic uint32_t end;        // of what was sent: highest sequence number + 1
+	_Atomic uint32_t end;        // highest sequence number sent + 1
 	_Atomic uint32_t edge;       // right edge of the widest window that was offered
 	_Atomic uint32_t max_ack;    // highest acknowledgement sent
 	_Atomic uint32_t max_window; // widest window offered, scaled
@@ -104,7 +104,7 @@ struct flow_tcp {
 
 // A SYN of an open connection: let pass, because it may be the truth.
 struct flow_syn {
-	_Atomic uint32_t end; // what acknowledges it
+	_Atomic uint32_t end; // the number that acknowledges it
 	_Atomic uint16_t window;
 	_Atomic uint8_t scale;
 	_Atomic bool valid;
@@ -143,7 +143,7 @@ static inline struct flow *flow_of_dir(struct flow_dir *own, unsigned int dir)
 	return RTE_PTR_SUB(own - dir, offsetof(struct flow, dir));
 }
 
-// What the slow path found for the packets of one direction.
+// Decision of the slow path for the packets of one direction.
 struct flow_decision {
 	union flow_deciders by;
 	uintptr_t egress; // flow_egress_clear() or flow_egress_protect()
@@ -187,7 +187,7 @@ static inline uint32_t flow_mark_generation(uint64_t mark)
 	return (uint32_t)mark;
 }
 
-// The mark of what is written next.
+// The mark of the next write.
 static inline uint64_t flow_mark_next(uint64_t mark, uint32_t generation)
 {
 	return ((mark + FLOW_WRITTEN) & ~(uint64_t)UINT32_MAX) | generation;
@@ -203,7 +203,7 @@ static inline bool flow_dir_decision_get(
 
 	if (flow_mark_generation(mark) != generation)
 		return false;
-	// Acquire keeps the second look at the mark behind them.
+	// Acquire: the second read of the mark comes after the fields.
 	by = atomic_load_explicit(&fd->by, memory_order_acquire);
 	d->egress = atomic_load_explicit(&fd->egress, memory_order_acquire);
 	d->ingress = atomic_load_explicit(&fd->ingress, memory_order_acquire);
@@ -219,7 +219,7 @@ static inline bool flow_decision_get(
 	return flow_dir_decision_get(&f->dir[dir], generation, d);
 }
 
-// Changes the bits of a mask in what the decision and the copy of the word share.
+// Changes the bits of a mask in the fields that decision and copy of the word share.
 static inline void flow_by_change(_Atomic uint64_t *by, uint64_t mask, uint64_t bits)
 {
 	uint64_t old = atomic_load_explicit(by, memory_order_seq_cst);
@@ -242,7 +242,7 @@ static inline void flow_decision_set(
 		!atomic_compare_exchange_strong_explicit(
 			&fd->mark, &old, deciding, memory_order_acquire, memory_order_relaxed))
 		return;
-	// Release keeps them behind the mark.
+	// Release: the fields are written after the mark.
 	flow_by_change(&fd->by, FLOW_DECIDERS_MASK, d->by.all);
 	atomic_store_explicit(&fd->egress, d->egress, memory_order_release);
 	atomic_store_explicit(&fd->ingress, d->ingress, memory_order_release);
@@ -308,7 +308,7 @@ static inline uint16_t flow_word_copy(uint32_t word, unsigned int dir)
 	return (uint16_t)(word | (flow_word_settled(word, dir) ? FLOW_SETTLED : 0));
 }
 
-// What the word was, for packets of a direction, when somebody who had changed it copied it last.
+// The word, for packets of a direction, as of its last copy.
 static inline uint16_t flow_word_shown(const struct flow *f, unsigned int dir)
 {
 	return (uint16_t)(atomic_load_explicit(&f->dir[dir].by, memory_order_acquire) >>

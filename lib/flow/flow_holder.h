@@ -11,7 +11,7 @@
 
 #define FLOW_HOLDER_BITS 12 // of a number, which choose its cell in a row
 
-// A cell counts flows in its lower half; in its upper half those that are not established.
+// A cell counts flows in its lower half; in its upper half the flows that are not established.
 #define FLOW_HELD          UINT64_C(1)
 #define FLOW_UNESTABLISHED (UINT64_C(1) << 32)
 

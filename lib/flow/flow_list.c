@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the control thread sees of the table, and asks of it.
+// Access of the control thread to the table: lists and requests.
 #include "flow_table.h"
 
 #include <errno.h>
@@ -126,7 +126,7 @@ unsigned int flow_list(struct flow_table *t, const struct flow_filter *filter, u
 	unsigned int found = 0;
 	uint32_t i = *position, last = load(&t->n_filled);
 
-	// What is live from here on is not used for another flow before the end.
+	// A flow that is live from here on is not reused before the end.
 	rte_rcu_qsbr_thread_online(t->qsbr, t->reader);
 	for (unsigned int looks = 0; i < last && looks < LIST_LOOKS && found < n; looks++) {
 		const struct flow *f = &t->entry[++i];

@@ -62,8 +62,8 @@ void flow_find_burst(const struct flow_table *t, const struct flow_pkt p[],
 
 		place[i].own = bucket_find(t, flow_second_bucket(t, p[i].hash), &p[i]);
 	}
-	// So short a loop waits for many lines at once. What comes next does more with each, and
-	// would wait for one after the other.
+	// A loop this short waits for many cache lines at once. The next one does more for each
+	// packet, and would wait for one line after the other.
 	for (unsigned int i = 0; i < n; i++)
 		if (likely(place[i].own != NULL))
 			atomic_load_explicit(&place[i].own->mark, memory_order_relaxed);

@@ -8,7 +8,7 @@
 
 #define SCALE_MAX 14 // RFC 7323 2.3
 
-// Octets behind the IP header that an ICMP error quotes at least (RFC 792; RFC 4443 2.4 c: many
+// Octets after the IP header that an ICMP error quotes at least (RFC 792; RFC 4443 2.4 c: many
 // more).
 #define QUOTED_MIN 8u
 
@@ -28,7 +28,7 @@ uint8_t flow_pkt_scale(const struct rte_tcp_hdr *tcp)
 }
 
 // The type of the query that an ICMP type asks or answers (RFC 792, RFC 950; RFC 4443 4, RFC 4620
-// 4); *reply says which. -1: neither.
+// 4); *reply is set for an answer. -1: neither.
 static int icmp_query(uint8_t type, bool v4, bool *reply)
 {
 	*reply = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the flow table and connection tracking need to know of a packet, taken from its headers
-// once. Workers; pure functions on packet memory.
+// Fields of a packet for the flow table and connection tracking, read from its headers once.
+// Workers; pure functions on packet memory.
 #pragma once
 
 #include <assert.h>
@@ -67,7 +67,7 @@ struct flow_pkt {
 	uint8_t tcp_flags;   // RTE_TCP_*_FLAG
 	uint8_t scale;       // option of a SYN: 0 to 14 (RFC 7323 2.3), or FLOW_NO_SCALE
 	uint8_t icmp_type;   // of the packet itself
-	uint8_t dir;         // 0: from addr[0] to addr[1]; 1: the other way
+	uint8_t dir;         // 0: from addr[0] to addr[1]; 1: from addr[1] to addr[0]
 	bool icmp_error : 1; // key and seq are those of the packet quoted, dir is the error's
 	bool icmp_reply : 1; // answers a query
 	bool v4 : 1;         // family
@@ -169,7 +169,7 @@ static inline bool flow_udp_is_whole(const struct rte_udp_hdr *udp, uint32_t len
 	return room >= 0 && rte_be_to_cpu_16(udp->dgram_len) - sizeof(*udp) <= (size_t)room;
 }
 
-// What is the same for all plain packets of IPv4.
+// Fields that all plain packets of IPv4 share.
 extern const struct flow_pkt flow_pkt_v4;
 
 // Sets the ends of TCP or UDP over IPv4, as flow_pkt_set_ends(), in as few steps as there are.

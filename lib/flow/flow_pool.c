@@ -113,8 +113,8 @@ uint32_t flow_pool_free(const struct flow_table *t)
 	return chains > (int32_t)t->reserve ? ((uint32_t)chains - t->reserve) * FLOW_CHAIN : 0;
 }
 
-// Whether all workers have passed on since the token was drawn. One asks at a time: DPDK's answer
-// may come from what another thread has found out, which it passes on without memory ordering.
+// Whether all workers have passed on since the token was drawn. One thread asks at a time: DPDK's
+// answer may be the cached result of another thread, which has no memory ordering.
 static bool grace_over(struct flow_table *t, uint64_t token)
 {
 	bool over;

@@ -17,7 +17,7 @@ struct flow_sources {
 	struct hash_key hash_key;
 };
 
-// Cells in a row for a table of so many flows: a power of two.
+// Cells in a row for a table of that many flows: a power of two.
 uint32_t flow_sources_cells(uint32_t capacity);
 
 // Prefetches the cells of an address.

@@ -23,7 +23,7 @@ struct layout {
 
 static struct layout layout_of(const struct flow_params *p)
 {
-	// Of a holder that has all of the capacity, so much is left to others.
+	// Entries left for others by a holder that uses all of the capacity.
 	uint32_t capacity =
 		RTE_ALIGN_CEIL(p->capacity + p->capacity / FLOW_HOLDER_SHARE, FLOW_CHAIN);
 	struct layout l = {
@@ -235,7 +235,7 @@ static void entry_init(struct flow *f, const struct flow_pkt *p, uint32_t holder
 	atomic_store_explicit(&f->dir[1].seen, now, memory_order_relaxed);
 }
 
-// Puts an entry into the table, unless there is one for its key by now. Returns what is in the
+// Puts an entry into the table, unless there is one for its key by now. Returns the entry in the
 // table, or NULL if both buckets are full.
 static struct flow *link_entry(struct flow_table *t, struct flow *f, uint32_t word)
 {
@@ -277,8 +277,8 @@ static enum drop flow_refuse(struct flow_worker *w, enum drop reason)
 	return reason;
 }
 
-// Whether the holder may have one more flow without another's being evicted. What it leaves free
-// is for the others: no number of holders can take all of that.
+// Whether the holder may add a flow without evicting another's. It must leave room free for the
+// others, so that no number of holders can fill the table.
 static bool may_grow(struct flow_table *t, uint32_t holder)
 {
 	return flow_holder_count(&t->holders, holder).flows <

@@ -25,19 +25,19 @@ static_assert(sizeof(struct bucket) == 64, "one cache line");
 
 #define REMOVED_AHEAD 8 // entries of a list of removed ones, the distance of flow.ahead
 
-// Entries beyond the capacity, for each worker: those that wait until all workers have passed on.
+// Entries beyond the capacity, for each worker: entries that wait for a grace period.
 #define SPARE 1024
 
 struct flow_worker {
 	uint32_t n_free;
 	uint32_t free[STORE]; // numbers of entries
-	// Removed entries: first those of this grace period, then those that wait for the next.
+	// Removed entries: first those of this grace period, then entries that wait for the next.
 	uint32_t waiting, removed;      // first of each list, linked by next
 	uint32_t recent[REMOVED_AHEAD]; // that were removed last, in turn; 0: none in this list
 	uint32_t n_recent;              // removed in total
 	uint64_t token;
 	uint32_t first, end; // its part of the table: numbers of entries
-	uint32_t cursor;     // in its part: what flow_tick() looks at next
+	uint32_t cursor;     // next entry of its part for flow_tick()
 	uint32_t hand;       // the bucket that has to make room next
 	uint32_t flush;      // serial of the last one seen
 	uint32_t flush_left; // entries that it still has to look at
@@ -76,7 +76,7 @@ struct flow_table {
 	// the first entry of the first chain.
 	_Atomic uint64_t pool __rte_cache_aligned;
 	atomic_bool asking;           // a worker looks whether a grace period is over
-	_Atomic uint32_t pool_chains; // may be off by what is just being moved
+	_Atomic uint32_t pool_chains; // inexact while flows are moved
 
 	struct flow_holders holders;
 	struct flow_worker worker[FLOW_WORKERS_MAX];
@@ -114,7 +114,7 @@ static inline uint32_t tag_of(uint32_t hash)
 static __rte_always_inline unsigned int bucket_match(const struct bucket *b, uint32_t tag)
 {
 #if defined(__AVX2__) && !defined(__SANITIZE_THREAD__)
-	// All in one load. No tag is torn by it, and nothing behind it is read before it (x86).
+	// All in one load. No tag is torn by it, and no later load precedes it (x86).
 	__m256i tags = _mm256_load_si256((const __m256i *)b->tag);
 	__m256i hits = _mm256_cmpeq_epi32(tags, _mm256_set1_epi32((int)tag));
 
@@ -193,7 +193,7 @@ uint32_t flow_pool_take(struct flow_table *t, struct flow_worker *w);
 void flow_pool_give(struct flow_table *t, struct flow_worker *w, uint32_t number);
 // Adds the next n entries, a multiple of FLOW_CHAIN, to the pool. False when there are no more.
 bool flow_pool_fill(struct flow_table *t, uint32_t n);
-// Free entries in chains, without those that only wait for a grace period.
+// Free entries in chains, without entries that wait for a grace period.
 uint32_t flow_pool_free(const struct flow_table *t);
 // Puts an entry that is out of the table aside until all workers have passed on.
 void flow_pool_retire(struct flow_table *t, struct flow_worker *w, struct flow *f);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connection tracking of the packets of a flow: those that change no state are tracked inline, the
+// Connection tracking of the packets of a flow: packets that change no state are tracked inline,
 // others in ct.c. Workers; as in flow.h.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 #include "flow.h"
 
-// Whether a segment lies in the window that the other end has offered and acknowledges what that
-// has sent. Of a direction whose handshake is complete.
+// Whether a segment lies in the window that the other end has offered, and acknowledges octets that
+// the other end has sent. For a direction whose handshake is complete.
 static inline bool ct_tcp_fits(
 	const struct flow_tcp *own, const struct flow_tcp *other, const struct flow_pkt *p)
 {
@@ -23,8 +23,8 @@ static inline bool ct_tcp_fits(
 	uint32_t other_end = atomic_load_explicit(&other->end, memory_order_relaxed);
 
 	// Text begins in the window, or on its edge: a probe of a closed window. An acknowledgement
-	// that follows the probe is one beyond. It is at most one window old. What it acknowledges
-	// was sent, and not long ago (RFC 5961 5.2).
+	// that follows the probe is one beyond. It is at most one window old. It acknowledges
+	// octets that were sent, and not long ago (RFC 5961 5.2).
 	return ((int32_t)(p->seq - edge) <= 0 || (p->seq_len == 0 && p->seq == end)) &&
 	       (int32_t)(p->seq + p->seq_len - (end - window)) >= 0 &&
 	       (int32_t)(p->ack - other_end) <= 0 &&
@@ -39,7 +39,7 @@ static inline void ct_tcp_raise(_Atomic uint32_t *field, uint32_t seq)
 	atomic_store_explicit(field, (int32_t)(seq - old) > 0 ? seq : old, memory_order_relaxed);
 }
 
-// Notes what a segment that fits says about its direction. window is scaled.
+// Adds a segment that fits to the state of its direction. window is scaled.
 static inline void ct_tcp_advance(struct flow_tcp *own, const struct flow_pkt *p, uint32_t window)
 {
 	uint32_t max_window = atomic_load_explicit(&own->max_window, memory_order_relaxed);

@@ -34,8 +34,8 @@ struct rule {
 
 struct rule_set;
 
-// Makes a set of copies of n rules; what matches none is treated by the rule fallback. Returns NULL
-// with errno ENOMEM, or as librte_acl says.
+// Makes a set of copies of n rules; a packet that matches none gets the rule fallback. Returns NULL
+// with errno ENOMEM, or that of librte_acl.
 struct rule_set *rule_set_new(
 	const struct rule rules[], unsigned int n, const struct rule *fallback);
 

@@ -10,13 +10,13 @@ struct receiver {
 	uint32_t policy; // its index
 };
 
-// With more policies that depend on what fragments do not show, none decides about fragments.
+// With more policies that depend on fields which fragments lack, none decides about fragments.
 #define SELECTIVE_MAX 32
 
 struct spd {
 	struct receiver *receivers; // in ascending order
 	unsigned int n_receivers;
-	// Those policies, in order; n_selective also counts those that have no room.
+	// Those policies, in order; n_selective also counts policies for which there is no room.
 	uint32_t selective[SELECTIVE_MAX];
 	unsigned int n_selective;
 	struct classifier *classifier;

@@ -15,7 +15,7 @@
 
 struct spd;
 
-// Makes a database of copies of n policies. Returns NULL with errno ENOMEM, or as librte_acl says.
+// Makes a database of copies of n policies. Returns NULL with errno ENOMEM, or that of librte_acl.
 struct spd *spd_new(const struct spd_policy policies[], unsigned int n);
 
 // NULL is allowed.
@@ -27,7 +27,7 @@ const struct spd_policy *spd_find_receiver(
 	const struct spd *spd, const struct sa_in *sa, const struct ip_view *fragment);
 
 // Whether one policy decides about every packet in clear that the fragment can belong to: *policy,
-// or NULL if none matches. False if that depends on ports or on what else fragments do not show.
+// or NULL if none matches. False if that depends on ports or other fields that fragments lack.
 // Workers.
 bool spd_decides_fragment(const struct spd *spd, const struct ip_view *fragment, bool inbound,
 	const struct spd_policy **policy);

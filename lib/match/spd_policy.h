@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A policy (RFC 4301 4.4.1.2) and what it matches, the same in a database (spd.h) and in a table
+// A policy (RFC 4301 4.4.1.2) and its selectors, the same in a database (spd.h) and in a table
 // (spd_table.h). Any thread.
 #pragma once
 
@@ -26,8 +26,8 @@ struct spd_policy {
 	unsigned int n_in;
 	uint32_t reqid;      // SAs of IKE with this reqid are received by; 0: in[] is
 	bool errors_trusted; // ICMP errors received by in may be about any traffic (RFC 4301 6.2)
-	// The maximum segment size that TCP may announce through the SAs, or what fits the path of
-	// out. 0: any.
+	// The maximum segment size that TCP may announce through the SAs, or the one that fits the
+	// path of out. 0: any.
 	uint16_t mss_clamp;
 	// The peer's address, if it is known and belongs to no other peer.
 	struct ip_addr peer;
@@ -35,9 +35,9 @@ struct spd_policy {
 	uint32_t priority; // in a struct spd_table: lower decides first
 	char name[SPD_NAME_MAX];
 	uint32_t name_hash; // the same in every snapshot; of spd_policy_set_hashes()
-	// Of the peer's identity if IKE names it, else of its address, or of the name if that is
-	// not known: the same for all policies of a peer, in every snapshot and with every SA.
-	// SPD_PROTECT only; of spd_policy_set_hashes().
+	// Hash of the peer's identity if IKE names it, else of its address, or of the policy's name
+	// if that is not known: the same for all policies of a peer, in every snapshot and with
+	// every SA. SPD_PROTECT only; of spd_policy_set_hashes().
 	uint32_t peer_hash;
 	uint16_t number; // names it in decisions of flows; of the caller, or of spd_table_add()
 	struct ip_prefix local, remote; // of one family; ::/0 means IPv4 as well
@@ -108,7 +108,7 @@ static inline unsigned int spd_policy_ports(const struct spd_policy *p, struct s
 	return n;
 }
 
-// Whether the policy depends on what fragments do not show: of IPv6 not even the protocol.
+// Whether the policy depends on fields that fragments lack: in IPv6 even the protocol.
 static inline bool spd_policy_is_selective(const struct spd_policy *p)
 {
 	return spd_policy_restricts_ports(p) ||

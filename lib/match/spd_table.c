@@ -13,9 +13,9 @@
 //   every step, whatever is added or removed meanwhile, and never sees an entry twice.
 // - An entry is complete before a link to it is stored with release; readers load links with
 //   acquire. This also holds for the link that bypasses a removed entry: the reader that follows
-//   it may see the entry behind for the first time.
+//   it may see the next entry for the first time.
 // - A removed entry keeps its own link. A reader that stands on it continues with the entry that
-//   came next when it was removed, and if that one has been removed since, in the same way. So
+//   came next when it was removed, and if that one has been removed since, likewise. So
 //   every entry of a later rank that is there during the whole lookup is still ahead of the reader:
 //   it was reachable from each entry on the path when the link of that entry last changed. Only
 //   entries that are added meanwhile can be missed.
@@ -39,7 +39,7 @@
 
 #define GROUP 32 // keys whose memory is fetched at once
 
-// A holder adds a policy under two networks while it has less than half of what is free there.
+// A holder adds a policy under two networks while it has less than half of the free room there.
 #define SHARE_NETWORKS 2
 
 // A tuple, or 0; local address; remote address. Also the masks of these.
@@ -57,7 +57,7 @@ struct entry {
 	uint64_t serial; // a larger one is newer
 	uint32_t slot;
 	struct spd_policy policy;
-	// Of the control thread.
+	// Used by the control thread alone.
 	struct spd_holder *holder;
 	bool removed;
 };
@@ -72,7 +72,7 @@ struct spd_table {
 	link *at; // by slot
 	struct tuples tuples[IP_V6 + 1];
 
-	// Of the control thread.
+	// Used by the control thread alone.
 	_Alignas(RTE_CACHE_LINE_SIZE) unsigned int max;
 	unsigned int slots; // that were ever in use
 	uint32_t *unused;   // n_unused of these that are not

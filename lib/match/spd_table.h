@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Policies (RFC 4301 4.4.1) that come and go while workers look them up, as an IKE daemon adds and
 // deletes them: a change costs the same with ten thousand policies as with ten. The control thread
-// changes the table in place; workers read it without locks, and what is removed is freed after a
+// changes the table in place; workers read it without locks, and removed policies are freed after a
 // grace period (QSBR). A list that a file configures is a struct spd.
 //
-// Of several policies that match a packet the one with the lowest priority decides, of these the
-// newest. Selectors mean the same as in spd.h.
+// If several policies match a packet, the one with the lowest priority decides, and among equal
+// ones the newest. Selectors are as in spd.h.
 //
 // A lookup costs a probe for each pair of prefix lengths in use. A holder that has its share of
 // pairs gets no further ones: its policies are stored under a shorter pair in use, and compared in
 // full. So one peer can neither fill the table nor slow the lookups of others without limit.
 //
-// A lookup beside a single change finds what is there before it or after it, but beside two of
-// them possibly neither the policy that was added nor the one that was removed then: who replaces a
-// policy removes the old one a grace period after the new one was added.
+// A lookup concurrent with one change sees the table before or after it. A lookup concurrent with
+// two changes may miss both policies: to replace a policy, add the new one, and remove the old one
+// a grace period later.
 #pragma once
 
 #include <stdbool.h>
@@ -24,13 +24,14 @@
 
 struct spd_table;
 
-// Room for so many policies. Returns NULL with errno ENOMEM, or of getrandom(2).
+// A table for that many policies. Returns NULL with errno ENOMEM, or of getrandom(2).
 struct spd_table *spd_table_new(unsigned int max);
 
 // With all policies: no worker reads it any more. NULL is allowed.
 void spd_table_free(struct spd_table *t);
 
-// The slot that spd_table_add() takes next, for what the caller keeps by slot. Control thread.
+// The slot that spd_table_add() takes next, for objects that the caller keeps by slot. Control
+// thread.
 unsigned int spd_table_next_slot(const struct spd_table *t);
 
 // Adds a copy of the policy, whose family is IPv4 or IPv6; the caller keeps ownership of its SAs.
@@ -48,7 +49,7 @@ void spd_table_release(struct spd_table *t, unsigned int slot);
 // Sets the SA that a policy sends by; NULL: none. Control thread.
 void spd_table_set_out(struct spd_table *t, unsigned int slot, struct sa_out *sa);
 
-// Sets what a policy does from now on. Control thread.
+// Sets the action and SAs of a policy. Control thread.
 void spd_table_set_action(struct spd_table *t, unsigned int slot, enum spd_action action);
 
 // For lists: one more than the highest slot that was ever in use, and the policy in a slot below

@@ -11,7 +11,7 @@
 #include "spd_holder.h"
 
 struct tuples {
-	_Alignas(RTE_CACHE_LINE_SIZE) atomic_uint n; // none behind
+	_Alignas(RTE_CACHE_LINE_SIZE) atomic_uint n; // none after
 	_Atomic uint32_t tuple[SPD_TABLE_TUPLES_MAX];
 	uint32_t policies[SPD_TABLE_TUPLES_MAX]; // of the control thread
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lifetimes of SAs (RFC 4301 4.4.2.1), soft and hard, in octets, packets and seconds. Control
-// thread, except where said.
+// thread, except where noted.
 //
 // Each worker counts for itself, and the control thread sums the counters from time to time: an SA
-// stops that much later than its hard lifetime says (docs/decisions/0010-lifetimes.md). That of
+// stops that much after its hard lifetime (docs/decisions/0010-lifetimes.md). The lifetime in
 // packets is exact outbound, where it is a limit for sequence numbers.
 #pragma once
 
@@ -36,11 +36,11 @@ uint64_t lifetime_age(struct lifetime *l, uint64_t now_ms);
 
 enum lifetime_event { LIFETIME_GOES_ON, LIFETIME_SOFT, LIFETIME_HARD };
 
-// What has happened to an SA that has used up so much. Soft is reported once, and not after hard;
-// hard once for each unit, because an inbound SA does not end with its sequence numbers. Sets *unit
-// to the one that it is about.
+// Event of an SA that has used up that much. Soft is reported once, and not after hard; hard once
+// for each unit, because an inbound SA does not end with its sequence numbers. Sets *unit to its
+// unit.
 enum lifetime_event lifetime_check(
 	struct lifetime *l, const uint64_t used[LIFETIME_UNITS], enum lifetime_unit *unit);
 
-// What is left of the hard lifetime. Any thread.
+// Rest of the hard lifetime. Any thread.
 uint64_t lifetime_left(const struct lifetime *l, enum lifetime_unit unit, uint64_t used);

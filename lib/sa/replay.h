@@ -6,7 +6,7 @@
 // each of them that was seen, its high half is a tag that identifies the 32. So one
 // compare-and-swap both detects a stale word and marks the number, and nothing has to be cleared
 // when the window moves. Tags repeat after 2^37 numbers. Words that old get another tag once in
-// 2^35 numbers, from the worker that moves the window there. Only ESN has so many.
+// 2^35 numbers, from the worker that moves the window there. Only ESN has that many.
 //
 // No number is 2^32 or more above the window: without ESN there is none, and with it
 // replay_guess_seq() finds none.
@@ -22,8 +22,8 @@
 
 #define REPLAY_WORD_BITS 32
 
-// What workers write. The words of a window of 64 packets, the default with one worker, are on the
-// same cache line as top.
+// Fields that workers write. The words of a window of 64 packets, the default with one worker, are
+// on the same cache line as top.
 struct replay_ring {
 	_Atomic uint64_t top; // highest number accepted or about to be, or another one of its word
 	_Atomic uint64_t slot[];
@@ -70,7 +70,7 @@ static inline _Atomic uint64_t *replay_slot(const struct replay *r, uint64_t seq
 	return &r->ring->slot[replay_tag(seq) & r->slot_mask];
 }
 
-// Prefetches what is needed to accept a number.
+// Prefetches the memory for accepting a number.
 static inline void replay_prefetch(const struct replay *r, uint64_t seq)
 {
 	__builtin_prefetch((const void *)&r->ring->top, 1);
@@ -125,7 +125,8 @@ static inline bool replay_check(const struct replay *r, uint64_t seq)
 	uint64_t word = atomic_load_explicit(replay_slot(r, seq), memory_order_relaxed);
 	bool seen = (uint32_t)(word >> REPLAY_WORD_BITS) == replay_tag(seq) &&
 		    (word >> seq % REPLAY_WORD_BITS & 1) != 0;
-	// No window is smaller than a word: what is in that of the highest number is not below it.
+	// No window is smaller than a word: numbers in the word of the highest number are not below
+	// the window.
 	bool inside = seq / REPLAY_WORD_BITS >= top / REPLAY_WORD_BITS || seq >= replay_lowest(r);
 
 	return (inside && !seen && seq != 0) || r->size == 0;

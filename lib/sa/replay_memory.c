@@ -109,7 +109,7 @@ static int by_id(const void *a, const void *b)
 	return memcmp(&x->id, &y->id, sizeof(x->id));
 }
 
-// Goes through the blocks until there are no more. Negative if what should be one is none.
+// Iterates over the blocks. Negative if one is invalid.
 static int blocks_sort(struct replay_memory *m)
 {
 	while (m->end + sizeof(struct block) <= m->size) {

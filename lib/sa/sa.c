@@ -86,7 +86,7 @@ static void copies_make(struct sa *sa)
 		sa->counters[i].copy = copy_of(sa);
 }
 
-// Changes in the copies what may change while workers use the SA.
+// Updates fields of the copies that may change while workers use the SA.
 static void copies_update(struct sa *sa)
 {
 	for (unsigned int i = 0; i < sa->n_workers; i++) {
@@ -138,7 +138,7 @@ static uint8_t outer_proto(const struct sa *sa)
 	return sa->udp_port != 0 ? IPPROTO_UDP : IPPROTO_ESP;
 }
 
-// The outer header of RFC 4301 5.1.2, except what differs from packet to packet.
+// The outer header of RFC 4301 5.1.2, except the fields that differ from packet to packet.
 static void outer_init_v6(struct sa_path *path, const struct sa *sa, const struct sa_peer *peer)
 {
 	struct rte_ipv6_hdr ip = {
@@ -384,7 +384,8 @@ void sa_used(struct sa *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
 		used[LIFETIME_BYTES] += sa->counters[i].bytes;
 		used[LIFETIME_PACKETS] += sa->counters[i].packets;
 	}
-	// A worker takes back what another one has counted, which this sum may lack (decap.c).
+	// A worker may subtract a packet that another one counted, which this sum may lack
+	// (decap.c).
 	if ((int64_t)used[LIFETIME_BYTES] < 0 || (int64_t)used[LIFETIME_PACKETS] < 0)
 		used[LIFETIME_BYTES] = used[LIFETIME_PACKETS] = 0;
 	used[LIFETIME_SECONDS] = lifetime_age(&sa->lifetime, now_ms);

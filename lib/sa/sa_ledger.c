@@ -330,7 +330,7 @@ char *sa_ledger_text(const struct sa_ledger *l, size_t *len)
 		return NULL;
 	fprintf(text.f, HEADER "\nstart %s %" PRIu64 "\n", l->token, l->turn);
 	twalk_r(l->tree, record_write, &text);
-	failed = fflush(text.f) != 0; // from here on octets and *len are what was written
+	failed = fflush(text.f) != 0; // from here on octets and *len are the written ones
 	end_format(end, text.n, failed ? 0 : rte_hash_crc(octets, (uint32_t)*len, 0));
 	fputs(end, text.f);
 	failed = failed || ferror(text.f) != 0;

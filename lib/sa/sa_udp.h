@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Outbound SAs in UDP over IPv4 by the addresses and ports of their packets: all that an ICMP error
-// shows of one whose quote ends behind the UDP header (RFC 792). Workers read it; the control
-// thread fills it before they do, and replaces it as a whole when a peer moves.
+// shows of one whose quote ends after the UDP header (RFC 792). Workers read it; the control thread
+// fills it before they do, and replaces it as a whole when a peer moves.
 #pragma once
 
 #include "sa.h"
@@ -27,7 +27,7 @@ struct sa_udp_index {
 struct sa_udp_index *sa_udp_index_new(unsigned int n);
 
 // Fills an empty one with those of the n SAs that are in UDP over IPv4 and whose peer is known. The
-// SAs stay the caller's. Control thread.
+// caller keeps ownership of the SAs. Control thread.
 void sa_udp_index_fill(struct sa_udp_index *index, struct sa_out *const sas[], unsigned int n);
 
 // Removes an SA that is to be freed. Control thread; workers may have found it just before.

@@ -32,7 +32,7 @@ struct sad {
 // that of getrandom(2).
 struct sad *sad_new(unsigned int n);
 
-// Frees the table, not the SAs. NULL is fine.
+// Frees the table, not the SAs. NULL is allowed.
 void sad_free(struct sad *sad);
 
 // Whether another SA can be added. Control thread.

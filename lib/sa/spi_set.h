@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SPIs that an IKE daemon has given out for inbound SAs which it has not added yet. The control
-// thread adds and removes them; workers look up what would be dropped for want of an SA. A fixed
-// number of places: a new SPI replaces the oldest of eight.
+// thread adds and removes them; workers look up packets that would be dropped without an SA. A
+// fixed number of places: a new SPI replaces the oldest of eight.
 #pragma once
 
 #include <stdatomic.h>
