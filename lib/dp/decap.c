@@ -55,13 +55,13 @@ static enum drop without_sa(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
-// Finds the SA of each packet by SPI (RFC 4303 3.4.2), once for a run, and prefetches what will be
-// needed of it in two steps.
+// Finds the SA of each packet by SPI (RFC 4303 3.4.2), once for a run, and prefetches its fields in
+// two steps.
 static __rte_always_inline void find_sas(struct worker *w, struct burst *b)
 {
 	const struct sa_in *last = NULL;
 	struct sa_in *found = NULL;
-	rte_be32_t spi = 0; // which no SA has
+	rte_be32_t spi = 0; // invalid SPI
 	uint16_t n = 0;
 
 	for (uint16_t i = 0; i < b->n; i++) {
@@ -120,16 +120,16 @@ static __rte_always_inline void fragment_size_reset(struct pkt *p)
 		p->refrag_size = 0;
 }
 
-// Of the packets of w->esp, in the same order: operations on them, and their sequence numbers. A
-// run of them is of one SA.
+// Operations on the packets of w->esp, in the same order, and their sequence numbers. A run of them
+// is of one SA.
 struct opening {
 	struct crypto_op op[RX_BURST_MAX];
 	uint64_t seq[RX_BURST_MAX];
-	uint16_t end[RX_BURST_MAX]; // of each run: the place behind it
+	uint16_t end[RX_BURST_MAX]; // of each run: the index after it
 };
 
-// RFC 4303 3.4.2 to 3.4.4: SA, sequence number verification, integrity check and decryption.
-// w->esp has then, authenticated or not, the packets of so many runs as are returned; its n is 0.
+// RFC 4303 3.4.2 to 3.4.4: SA, sequence number verification, integrity check and decryption. w->esp
+// then has the packets of the returned number of runs, authenticated or not; its n is 0.
 static __rte_always_inline uint16_t open_burst(struct worker *w, struct opening *o)
 {
 	struct burst *b = &w->esp;
@@ -212,7 +212,7 @@ static unsigned int owner_of(const struct worker *w, const struct pkt *p)
 	return spread_inner(p->m, w->n_workers, &w->hash_key);
 }
 
-// RFC 4303 3.4.3 to 3.4.4.1, RFC 4301 5.2: what is in the packets of a run, from place i to end.
+// RFC 4303 3.4.3 to 3.4.4.1, RFC 4301 5.2: the inner packets of a run, from place i to end.
 static __rte_always_inline void finish_run(
 	struct worker *w, const struct opening *o, uint16_t i, uint16_t end)
 {
@@ -304,7 +304,7 @@ static void note_moved(struct fan_burst *b, const struct pkt *p)
 		b->moved[b->n_moved++].m = p->m;
 }
 
-// What is in the packets of a run, from place i to end, whose numbers another worker accepts.
+// Inner packets of a run, from place i to end, whose numbers another worker accepts.
 static __rte_always_inline void extract_run(struct worker *w, struct fan_burst *b,
 	const struct opening *o, uint8_t reason[], uint16_t i, uint16_t end)
 {

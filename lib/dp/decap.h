@@ -8,7 +8,7 @@
 // Processes the packets of w->esp, and empties it: those out of tunnels are sorted, or handed over.
 void decap_burst(struct worker *w);
 
-// The first half, for a burst of another worker: puts what was opened into b. w->esp is empty
+// The first half, for a burst of another worker: puts the opened packets into b. w->esp is empty
 // afterwards.
 void decap_open(struct worker *w, struct fan_burst *b);
 

@@ -10,7 +10,7 @@ static inline struct decided *decided_of_rule(const struct worker *w, uint32_t r
 	return &w->snapshot->objects->rule_decisions->worker[w->id][rule];
 }
 
-// Those of a policy; NULL: the number is 0.
+// Counters of a policy; NULL: the number is 0.
 static inline struct decided *decided_of_policy(const struct worker *w, uint16_t policy)
 {
 	return policy != 0 ? &w->snapshot->objects->policy_decisions->worker[w->id][policy] : NULL;

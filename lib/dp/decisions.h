@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of what policies or rules decide.
+// Counters of decisions by policies or rules.
 #pragma once
 
 #include <stdint.h>

@@ -7,7 +7,7 @@
 #include "tracepoint.h"
 
 #define EARLY_MS       100
-#define EARLY_PEER_MAX 32 // of an SPI, and of an address; of all, half of what a worker holds
+#define EARLY_PEER_MAX 32 // of an SPI, and of an address; in total half of the held ones
 
 // Whether there is room for another packet with the SPI and from the address, which is not
 // authenticated: only the peer that was given the SPI knows it.

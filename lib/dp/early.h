@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ESP packets that arrive before their inbound SA: a peer may send in a new SA as soon as it has
-// answered, when the IKE daemon here has not added the SA yet (RFC 7296 2.8). The daemon says which
-// SPIs it has given out; their packets are held, a limited number for a limited time, and processed
-// when the SA is there. Only what would be dropped otherwise gets here. Workers.
+// answered, when the IKE daemon here has not added the SA yet (RFC 7296 2.8). The daemon reports
+// the SPIs that it has given out; their packets are held, a limited number for a limited time, and
+// processed when the SA is there. Only packets that would be dropped otherwise get here. Workers.
 #pragma once
 
 #include "worker.h"
@@ -11,6 +11,6 @@
 // or DROP_NO_SA: no SA is to come, or there is no room.
 enum drop early_hold(struct worker *w, struct pkt *p);
 
-// Whether a packet is held any longer. Adds it to w->esp, to which so many packets may belong, if
-// its SA is there by now; drops it if its time is over.
+// Whether a packet is held any longer. If its SA is there by now, adds it to w->esp, which holds up
+// to room packets; drops it if its time is over.
 bool early_still_held(struct worker *w, const struct held *h, uint16_t room);

@@ -24,8 +24,8 @@ static enum drop frame_alone(struct worker *w, struct crypto_op *op, struct pkt 
 	return d == DROP_NONE ? esp_out_frame(op, p->sa_out, p->m, seq, w->id) : d;
 }
 
-// Frames the packets of a run one by one: the first of them could not be framed. Drops those that
-// cannot be. Returns how many are left, which follow each other in p and op.
+// Frames the packets of a run one by one: the first of them could not be framed. Drops packets that
+// cannot be framed. Returns the number of the others, which follow each other in p and op.
 static __rte_cold __rte_noinline uint16_t frame_each(
 	struct worker *w, struct crypto_op op[], struct pkt *p[], uint16_t n, uint64_t seq)
 {
@@ -56,9 +56,9 @@ static __rte_cold __rte_noinline void drop_unsealed(
 	b->n = kept;
 }
 
-// Numbers and frames the packets of the burst, run by run: those of one SA with consecutive
+// Numbers and frames the packets of the burst, run by run: packets of one SA get consecutive
 // numbers. number has these, where another worker has allocated them. With TRACED each packet is a
-// run of its own. Drops what cannot be framed. *in_udp: some are to be sent in UDP.
+// run of its own. Drops packets that cannot be framed. *in_udp: some are to be sent in UDP.
 static __rte_always_inline void frame_burst(struct worker *w, struct burst *b,
 	struct crypto_op op[], const uint64_t number[], bool *in_udp)
 {
@@ -195,7 +195,7 @@ static void number_burst(struct fan_burst *b)
 	}
 }
 
-// Takes packets to be sealed out of the ring, and drops those whose SA is gone. *large: an ESP
+// Takes packets to be sealed out of the ring, and drops packets whose SA is gone. *large: an ESP
 // packet may have to be fragmented.
 static uint16_t take_departing(struct worker *w, struct handed h[], bool *large)
 {
@@ -237,7 +237,8 @@ uint16_t encap_number(struct worker *w)
 	return b->n;
 }
 
-// Moves the packets of a burst into w->protect. Returns how many: not those whose SA is gone.
+// Moves the packets of a burst into w->protect. Returns their number, without packets whose SA is
+// gone.
 static uint16_t to_protect(struct worker *w, struct fan_burst *b, uint64_t number[])
 {
 	w->n_handed -= b->n;

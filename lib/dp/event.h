@@ -53,9 +53,9 @@ struct event {
 	bool has_icmp_type;
 	rte_be16_t addr_port, peer_port; // addr_port also of EVENT_PEER_ENDPOINT
 	struct ip_addr peer;
-	// Of EVENT_PMTU: MTU of the link; length and identification of the packet quoted, which sa
-	// sent. spi 0: the quote ends behind the UDP header, and sa is one that may have sent it;
-	// else seq is set, too.
+	// Of EVENT_PMTU: MTU of the link; length and identification of the quoted packet, which sa
+	// sent. spi 0: the quote ends after the UDP header, and sa is a possible sender; else seq
+	// is set, too.
 	uint16_t mtu, quoted_len;
 	rte_be16_t quoted_id; // of IPv4
 	uint32_t rule;        // of EVENT_RULE: index in the snapshot's rules
@@ -66,7 +66,7 @@ struct event {
 	uint8_t worker; // that posted it
 	bool inner;     // addr, peer and the others are of a packet that is not in ESP; none if
 			// it was originated here
-	// Of an ESP packet; spi also of EVENT_PEER_ENDPOINT, both of EVENT_PMTU.
+	// ESP header fields. spi is also set in EVENT_PEER_ENDPOINT, spi and seq in EVENT_PMTU.
 	rte_be32_t spi, seq;
 	uint32_t flow_label; // of IPv6
 	const struct sa *sa; // of that snapshot; NULL: none is known

@@ -19,8 +19,8 @@
 #define ROOM_PER_WORKER 4
 // Bursts for each worker that wait for it, while the worker that receives them does other work.
 #define BURSTS_AHEAD 2
-// Packets that wait for sequence numbers, of which the ring holds four times as many: the others
-// add what they are just processing.
+// Packets that wait for sequence numbers, of which the ring holds four times as many: the other
+// workers add packets that they are just processing.
 #define BEHIND 512
 
 int fanout_start(struct worker *const workers[], unsigned int n)
@@ -59,8 +59,8 @@ void fanout_update(struct worker *w)
 		atomic_store_explicit(&w->fanout->is_behind, is_behind, memory_order_relaxed);
 }
 
-// The SPI of an ESP packet, whole and directly behind the IP header or in UDP behind that; 0: it is
-// another one, or has to be looked at more closely.
+// The SPI of an ESP packet, not fragmented, directly after the IP header or in UDP; 0: another
+// packet, or one that needs more parsing.
 static rte_be32_t spi_of(const struct snapshot *s, const struct rte_mbuf *m)
 {
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
@@ -191,8 +191,8 @@ bool fanout_pending(const struct worker *w)
 	       !rte_ring_empty(w->departing);
 }
 
-// What belongs to this worker comes first: nobody else does that. But while its lane is full, it
-// receives no ESP, and others may have as much to do.
+// Work that only this worker can do comes first. But while its lane is full, it receives no ESP,
+// and others may have as much to do.
 static bool has_own_work(const struct worker *w)
 {
 	return lane_open(&w->fanout->open) != LANE_NONE &&

@@ -23,12 +23,12 @@ struct fan_burst {
 	uint16_t port[RX_BURST_MAX];          // by these ports
 	struct handed pkt[RX_BURST_MAX];      // n that were opened, or are to be sealed
 	uint64_t seq[RX_BURST_MAX];           // by order of arrival, or of sending
-	// Of opened packets, by order of arrival: the place in pkt, and the reason to drop it.
+	// Opened packets in order of arrival: the place in pkt, and the reason to drop the packet.
 	uint8_t at[RX_BURST_MAX], reason[RX_BURST_MAX];
-	// The first place of those that belong to a worker, by worker; then of those to be dropped.
+	// The index of the first packet for each worker; then of those to be dropped.
 	uint8_t first[FAN_WORKERS_MAX + 1];
-	// The first packets whose peers have moved. The events are posted for those that the replay
-	// window accepts: copies of these packets from elsewhere are not.
+	// The first packets whose peers have moved. Events are posted for packets that the replay
+	// window accepts, so not for copies from elsewhere.
 	uint8_t n_moved;
 	struct fan_moved {
 		const struct rte_mbuf *m;
@@ -44,12 +44,12 @@ struct fanout {
 	struct fan_burst opening[LANE_BURSTS], sealing[LANE_BURSTS];
 };
 
-// Has workers share the work of tunnels; all n of them, whose peers are set. Before they run.
-// Control thread. Returns 0 or -ENOMEM.
+// Makes all n workers, whose peers are set, share the work of tunnels. Before they run. Control
+// thread. Returns 0 or -ENOMEM.
 int fanout_start(struct worker *const workers[], unsigned int n);
 
-// Whether some worker is behind with tunnels: what is received now would be dropped after most of
-// the work was done.
+// Whether a worker has a backlog of tunnels: packets received now would be dropped after most of
+// their work was done.
 bool fanout_is_behind(const struct worker *w);
 
 // Whether the worker can take another burst of received frames.
@@ -82,7 +82,7 @@ uint16_t fanout_spread(struct worker *w, struct rte_mbuf *m[], uint16_t n);
 // once.
 void fanout_call(struct worker *w, const struct lane *l);
 
-// Drops what is in the lanes, when all workers have ended.
+// Drops the packets in the lanes, when all workers have ended.
 void fanout_stop(struct worker *w);
 
 // Whether there is something in this worker's lanes or for it to number; and whether there is a

@@ -95,8 +95,8 @@ static enum drop rule_apply(struct worker *w, struct pkt *p, const struct flow_p
 	decided_add(decided, 1, rte_pktmbuf_data_len(p->m));
 	w->by.rule = rule->number;
 	trace_note(w, p, rule_kind[rule->action], (struct trace_fact){.name = rule->name});
-	// An error about a connection is related to it, and accepted unless a rule says otherwise:
-	// a default that drops it would make a black hole.
+	// An error about a connection is related to it, and accepted unless a rule drops it: a
+	// default that dropped it would make a black hole.
 	if (state == RULE_RELATED && is_default(w, i))
 		return DROP_NONE;
 	if (rule->log && (rule->action != RULE_ACCEPT || state == RULE_NEW))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Firewall rules: evaluates them for a packet, and rejects it if a rule says so. Workers.
+// Firewall rules: evaluates them for a packet, and rejects it if a rule demands it. Workers.
 #pragma once
 
 #include "rule.h"
@@ -16,7 +16,7 @@ enum drop firewall_check(
 enum drop firewall_check_reply(struct worker *w, struct pkt *p, const struct flow_pkt *fp);
 
 // The number of the rule that decides about a packet, as in union flow_deciders; 0: the default.
-// p->in_by and w->by.out say which tunnels it is received and sent by. Counts, logs and sends
+// p->in_by and w->by.out have the tunnels of its ingress and egress. Counts, logs and sends
 // nothing.
 uint32_t firewall_rule_of(const struct worker *w, const struct pkt *p, enum rule_state state);
 

@@ -9,7 +9,7 @@
 #include "pkt_drop.h"
 
 // A packet to an own link-local address must arrive on that link; one of the host stays on the link
-// that it is behind.
+// of its port.
 static const struct nexthop *find_link_local(
 	const struct worker *w, const struct pkt *p, const struct ip_addr *dst)
 {
@@ -182,8 +182,8 @@ static bool fragments_after_esp(const struct worker *w, const struct pkt *p)
 }
 
 // Makes the packet fit its MTU. A datagram that was received as fragments which must not be
-// fragmented is always fragmented again: the next link may take the whole, but one behind it not.
-// *unchanged: it continues as it is; if not, its fragments will.
+// fragmented is always fragmented again: the next link may carry the datagram, but a later one not.
+// *unchanged: it continues unchanged; if false, its fragments continue.
 static enum drop fit_mtu(struct worker *w, struct pkt *p, bool *unchanged)
 {
 	*unchanged = true;

@@ -16,8 +16,8 @@ enum drop forward_check_source(const struct worker *w, const struct pkt *p);
 // the link.
 enum drop forward_lookup(struct worker *w, struct pkt *p);
 
-// The same for a datagram that no buffer holds, which can only be forwarded, in fragments again:
-// what has to be in one, ESP, ICMP errors and packets for the gateway, is DROP_FRAME_SCATTERED.
+// The same for a datagram that no buffer holds, which can only be forwarded, in fragments again.
+// ESP, ICMP errors and packets for the gateway have to be in one buffer: DROP_FRAME_SCATTERED.
 enum drop forward_oversized(struct worker *w, struct pkt *p);
 
 // Whether p->nexthop is a station on a link, or the host.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fragmentation (RFC 791 3.2, RFC 8200 4.5): before ESP, and after it where an ESP packet exceeds
-// the path MTU (RFC 4301 8.2.1, RFC 2473 7). The fragments of a burst may exceed the room of one:
-// those that fit are sent before the next packets are fragmented. Workers.
+// the path MTU (RFC 4301 8.2.1, RFC 2473 7). The fragments of a burst may exceed the room of one: a
+// full burst is sent before the next packets are fragmented. Workers.
 #pragma once
 
 #include "worker.h"
@@ -10,8 +10,9 @@
 // IPv4 have its DF bit, those of IPv6 the identification p->frag_id. Returns DROP_NONE.
 enum drop fragment_enqueue(struct worker *w, struct pkt *p, uint16_t size);
 
-// Enqueues the ESP packets of a burst. Those that exceed the link MTU of their path are fragmented,
-// also over IPv6: the gateway is their source. All stay in order, for the peer's replay window.
+// Enqueues the ESP packets of a burst. Packets that exceed the link MTU of their path are
+// fragmented, also over IPv6: the gateway is their source. All stay in order, for the peer's replay
+// window.
 void fragment_esp(struct worker *w, struct burst *b);
 
 // Fragments enqueued packets and adds the fragments to the burst, as far as these have room there:

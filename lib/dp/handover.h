@@ -9,8 +9,8 @@
 // Fills h with a packet out of a tunnel, or one for the tunnel p->sa_out.
 void handover_fill(struct worker *w, struct handed *h, const struct pkt *p);
 
-// Hands n packets over, in order: out of tunnels, to the worker their flows belong to; for tunnels,
-// to the worker that allocates their sequence numbers. What its ring has no room for is dropped.
+// Hands n packets over, in order: out of tunnels, to the worker of their flows; for tunnels, to the
+// worker that allocates their sequence numbers. Packets for which its ring has no room are dropped.
 void handover_inner(struct worker *w, unsigned int to, struct handed h[], unsigned int n);
 void handover_departing(struct worker *w, unsigned int to, struct handed h[], unsigned int n);
 
@@ -37,5 +37,5 @@ struct sa_out *handover_sa_out(const struct worker *w, struct handed *h);
 void handover_drop_in(struct worker *w, struct handed *h);
 void handover_drop_out(struct worker *w, struct handed *h);
 
-// Drops what is in the rings, when the worker stops.
+// Drops the packets in the rings, when the worker stops.
 void handover_stop(struct worker *w);

@@ -44,8 +44,8 @@ static bool find_port(const struct worker *w, const struct pkt *p, uint16_t *por
 	return host_is_behind(w, *port);
 }
 
-// Whether the gateway itself processes the packet, whatever the rules say: pings, replies to its
-// own, and everything for an address that it may not use yet.
+// Whether the gateway itself processes the packet, whatever the rules: pings, replies to its own,
+// and everything for an address that it may not use yet.
 static bool is_gateways(const struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
 	const struct flow *f)
 {
@@ -76,8 +76,8 @@ static uint32_t find_rule(struct worker *w, struct pkt *p, uint16_t port, enum r
 	return rule;
 }
 
-// Whether the packet answers the host, or is an error about what it sent. Otherwise a rule has to
-// be about it.
+// Whether the packet answers the host, or is an error about a packet that it sent. Otherwise a rule
+// has to admit it.
 static bool is_answer(const struct flow_pkt *fp, const struct flow *f)
 {
 	return f != NULL && !flow_reopens(f, fp) && (fp->icmp_error || host_began(f, fp));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The host: the kernel of this machine and its programs, which have the addresses of a port on an
-// interface behind it. Packets for own addresses that the gateway does not process itself, and that
-// a rule admits, are punted: put into the ring of the host behind their ingress port, or without
-// one of the port with the address. They are subject to policy (RFC 4301 5), are parts of flows,
-// and take no part in neighbour discovery, which is the gateway's. Those of the host: host_input.h.
-// Workers.
+// interface of the kernel. Packets for own addresses that the gateway does not process itself, and
+// that a rule admits, are punted: put into the ring of the host behind their ingress port, or
+// without one of the port with the address. They are subject to policy (RFC 4301 5), are parts of
+// flows, and take no part in neighbour discovery, which is the gateway's. Packets from the host:
+// host_input.h. Workers.
 #pragma once
 
 #include "worker.h"

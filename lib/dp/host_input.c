@@ -69,7 +69,7 @@ static enum drop announce(struct worker *w, struct pkt *p, const struct ip_addr 
 	return DROP_NONE;
 }
 
-// Removes the Ethernet header and what is behind the packet.
+// Removes the Ethernet header and the octets after the packet.
 static enum drop frame_check(struct pkt *p)
 {
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);

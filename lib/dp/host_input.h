@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the host behind a port sends (host.h): packets from a ring, which are sent as packets that
+// Packets from the host behind a port (host.h), taken from a ring, which are sent as packets that
 // the gateway originates, subject to policy (RFC 4301 5), with flows, without rules. Multicast
 // stays on the link. Workers.
 #pragma once
@@ -15,5 +15,5 @@ static inline bool host_pending(const struct worker *w)
 // Takes at most n packets of the host.
 void host_input(struct worker *w, uint16_t n);
 
-// Drops what the host has sent, when the worker stops.
+// Drops packets from the host, when the worker stops.
 void host_stop(struct worker *w);

@@ -3,7 +3,7 @@
 
 #include <netinet/in.h>
 
-#define PEER_PART 4 // of what all peers together may send in established connections
+#define PEER_PART 4 // of the limit that all peers together have in established connections
 // Packets for the host at once: a part of a second's, not much more than its ring holds.
 #define NEW_BURST      64
 #define NEW_BURST_MIN  32
@@ -67,8 +67,8 @@ static struct rate_bucket *bucket_of(struct worker *w, const struct pkt *p, stru
 				: &w->host[pkt_port(w, p)][limit.class][limit.share];
 }
 
-// Of the packet's sender: an address, or an IPv6 network, whose hosts choose addresses as they
-// like. NULL: it has no part of its own.
+// The bucket of the packet's sender: of an address, or of an IPv6 network, as its hosts choose
+// addresses freely. NULL: the sender has no part of its own.
 static struct rate_bucket *peer_bucket(
 	struct worker *w, const struct pkt *p, struct host_limit limit)
 {
@@ -104,7 +104,7 @@ static uint32_t burst_of(enum host_class class, uint32_t rate)
 	}
 }
 
-// What a packet takes a token of.
+// The bucket of a packet.
 struct buckets {
 	struct rate_bucket *all, *peer; // peer: see peer_bucket()
 };

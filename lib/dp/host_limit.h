@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits of what the host gets and sends (docs/decisions/0037-the-host-behind-a-port.md), so that a
+// Limits of packets to and from the host (docs/decisions/0037-the-host-behind-a-port.md), so that a
 // flood of one service leaves others, and connections that are established, theirs: token buckets
-// by port, class and share, and for what came out of an SA by SA and class. Workers.
+// by port, class and share, and for decapsulated packets by SA and class. Workers.
 #pragma once
 
 #include "worker.h"
 
-// Of which flow a packet is; f is NULL if it has none yet. rule: the number of the rule that admits
-// the flow, as in union flow_deciders; 0: none, as the host has begun it.
+// The limit of a packet for the host. f is its flow, NULL if there is none yet. rule: the number of
+// the rule that admits the flow, as in union flow_deciders; 0: none, as the host has begun it.
 struct host_limit host_limit_of(
 	const struct worker *w, const struct flow_pkt *fp, const struct flow *f, uint32_t rule);
 

@@ -3,8 +3,8 @@
 
 #include <rte_branch_prediction.h>
 
-// What may be done with a burst, in the low bits of its state. Above is its number, so that the
-// state of an earlier burst at the same index is not taken for it.
+// Phase of a burst, in the low bits of its state. Its number is above, so that the state of an
+// earlier burst at the same index is not taken for it.
 enum {
 	EMPTY,
 	READY, // to be claimed
@@ -61,7 +61,7 @@ uint32_t lane_claim(struct lane *l)
 	uint32_t number = atomic_load_explicit(&l->next, memory_order_relaxed);
 
 	for (;;) {
-		// Acquire: what the keeper has put in.
+		// Acquire: the content that the keeper has put in.
 		uint32_t state =
 			atomic_load_explicit(&l->state[index_of(number)], memory_order_acquire);
 
@@ -98,7 +98,7 @@ void lane_remove(struct lane *l)
 	uint32_t number = l->tail++;
 	uint32_t state = atomic_load_explicit(&l->state[index_of(number)], memory_order_relaxed);
 
-	// Unless a worker has passed it by: the next one to be claimed is behind it.
+	// Unless a worker has skipped it: the next burst to claim comes after it.
 	if (state == state_of(number, LAST))
 		atomic_compare_exchange_strong_explicit(
 			&l->next, &number, number + 1, memory_order_relaxed, memory_order_relaxed);

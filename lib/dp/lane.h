@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A lane: bursts that one worker, its keeper, puts in, that any worker claims and processes, and
 // that the keeper takes out in the order in which it has put them in. There is no lock: a burst has
-// one owner at any time, its state says who.
+// one owner at any time, its state names it.
 //
 //   keeper: lane_open(), fill it, lane_put()      any worker: lane_claim(), process it, lane_done()
 //   keeper: lane_first(), use it, lane_remove()
@@ -19,7 +19,7 @@
 #define LANE_NONE   UINT32_MAX
 
 struct lane {
-	// Of the keeper.
+	// Written by the keeper.
 	uint32_t head; // bursts put in, in total; wraps, as the others
 	uint32_t tail; // taken out
 	uint32_t room; // bursts at once, at most LANE_BURSTS; constant

@@ -274,8 +274,8 @@ static void send_to_frame(struct worker *w, struct pkt *p)
 }
 
 // An error about a packet of the host goes back to it. A reply takes the path of the packet that it
-// is about (RFC 4301 6): through the outbound SA of the policy that admitted it; in clear as
-// outbound policy says.
+// is about (RFC 4301 6): through the outbound SA of the policy that admitted it; in clear if
+// outbound policy allows.
 static enum drop reply_route(struct worker *w, struct pkt *p)
 {
 	const struct ip_addr from = pkt_src(p), to = pkt_dst(p);

@@ -13,7 +13,7 @@
 #define MARKER_LEN   4  // of IKE, zero where ESP has its SPI (RFC 3948 2.2)
 #define IKE_LEN      28 // octets of IKE's header (RFC 7296 3.1)
 
-// A marker without an IKE header behind it counts as ESP with the reserved SPI 0.
+// A marker without an IKE header after it counts as ESP with the reserved SPI 0.
 static bool is_ike(const struct rte_udp_hdr *udp, uint32_t len)
 {
 	uint32_t marker;
@@ -25,8 +25,8 @@ static bool is_ike(const struct rte_udp_hdr *udp, uint32_t len)
 }
 
 // Removes the octets between the end of a datagram and that of its IP packet, which belong to
-// neither (RFC 768). False: there are fewer octets than the UDP header says, or the packet is not
-// for an own end of ESP in UDP; it is unchanged.
+// neither (RFC 768). False: there are fewer octets than the UDP header announces, or the packet is
+// not for an own end of ESP in UDP; it is unchanged.
 static bool trim_datagram(const struct worker *w, struct pkt *p, uint32_t dgram_len, uint32_t len)
 {
 	const struct ip_addr dst = pkt_dst(p);

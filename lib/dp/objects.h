@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SAs and policies that workers look up while the control thread adds and deletes them (RCU): all
 // SAs, and the policies of an IKE daemon. Those of the configuration are in the snapshot, whose
-// policies and rules have numbers here, with what changes while it does not: counters, and the SA
-// that a policy sends through. The snapshots of a daemon share this. lib/build makes it, and
-// changes it with the configuration; lib/control/ike.c does for IKE.
+// policies and rules have numbers here, with fields that change while the snapshot does not:
+// counters, and the SA that a policy sends through. The snapshots of a daemon share this. lib/build
+// makes it, and changes it with the configuration; lib/control/ike.c does for IKE.
 #pragma once
 
 #include "decisions.h"
@@ -21,7 +21,7 @@
 struct objects {
 	// The control thread replaces them when they are full.
 	struct sad *_Atomic sad_in, *_Atomic sad_out;
-	// Those in UDP over IPv4, by endpoint of the peer. The control thread replaces it.
+	// SAs in UDP over IPv4, by endpoint of the peer. The control thread replaces it.
 	struct sa_udp_index *_Atomic sa_out_by_udp;
 	struct spi_set awaited; // of inbound SAs that are not added yet
 

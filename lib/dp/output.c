@@ -38,8 +38,8 @@ void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port)
 		tx->m[tx->n++] = m;
 }
 
-// An Ethernet header as two words, which overlap, so that it is written without reading back what
-// has just been written in smaller parts.
+// An Ethernet header as two words, which overlap, so that it is written without a load of octets
+// that were just stored in smaller parts.
 struct header {
 	uint64_t front, back; // octets 0 to 7, and 6 to 13
 };
@@ -120,9 +120,9 @@ static uint16_t index_of_most(const uint32_t of[], uint16_t n)
 	return most;
 }
 
-// Drops the oldest packet of the holder with most of those that are held for the port with most of
-// them, if that has more than this one; else of this port, if that holder has more than this one.
-// of is how many each port has.
+// Drops a held packet to make room: the oldest of the largest holder of the port with most held
+// packets, if that port has more than this one; else of this port, if its largest holder has more
+// than this one. of is the number for each port.
 static bool held_evict(
 	struct worker *w, const uint32_t of[PORTS_MAX], uint16_t port, uint16_t holder)
 {
@@ -203,7 +203,7 @@ struct run {
 static __rte_always_inline struct run *runs_find(
 	struct worker *w, const struct burst *b, struct run *r)
 {
-	// Of the packet before:
+	// Values of the previous packet:
 	const struct nexthop *nexthop = NULL;
 	bool by_gateway = false;
 	uint64_t v4_dst = NOT_V4;
@@ -239,7 +239,7 @@ static __rte_always_inline struct run *runs_find(
 	return r;
 }
 
-// The port that runs are sent on, mostly one for all of a burst: what frames need of it, in
+// The port that runs are sent on, mostly one for all of a burst: its fields for frames, in
 // variables, so that it is not read again after each write to a packet.
 struct egress {
 	uint16_t port;

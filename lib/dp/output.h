@@ -36,6 +36,6 @@ void output_frame(struct worker *w, struct rte_mbuf *m, uint16_t port);
 // early_still_held() of early.h, which a caller passes on: files below it do not include it.
 typedef bool output_early_fn(struct worker *w, const struct held *h, uint16_t room);
 
-// Sends held packets whose next hop is resolved, and drops those whose time is over. Packets whose
-// SA has been added go into w->esp, room at most, by early. Call every millisecond.
+// Sends held packets whose next hop is resolved, and drops packets whose time is over. Packets
+// whose SA has been added go into w->esp, room at most, by early. Call every millisecond.
 void output_held(struct worker *w, output_early_fn *early, uint16_t room);

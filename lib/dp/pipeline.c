@@ -56,8 +56,8 @@ static void handed_input(struct worker *w, uint16_t n)
 	}
 }
 
-// What other threads have given the worker, as far as the pass has room beside n received packets.
-// A part of that is the host's, whatever other workers hand over.
+// Packets of other threads, as far as the pass has room beside n received packets. A part of the
+// room is reserved for the host, whatever other workers hand over.
 static void rings_input(struct worker *w, uint16_t n)
 {
 	uint16_t room = (uint16_t)(RX_BURST_MAX - n), host = 0;
@@ -159,7 +159,7 @@ void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uin
 		w->tracing = atomic_load_explicit(&w->trace, memory_order_acquire);
 }
 
-// Opens a burst of ESP packets. What it turns out not to be for an SA continues here.
+// Decapsulates a burst. Packets that belong to no SA continue here.
 static __rte_always_inline void open_for(struct worker *w, struct fan_burst *b)
 {
 	input_burst(w, b->frame, b->n);

@@ -9,8 +9,8 @@
 // owns them. Packets to be sent are in w->tx afterwards. now is the TSC.
 void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now);
 
-// Where workers share the work of tunnels (fanout.h). Both need empty transmit buffers, and what
-// they put there is to be sent.
+// Where workers share the work of tunnels (fanout.h). Both need empty transmit buffers; the caller
+// sends the packets put there.
 //
 // Processes one burst that any worker has put into a lane. False: there was none.
 bool pipeline_help(struct worker *w, uint64_t now);

@@ -32,9 +32,9 @@ struct pkt {
 	struct ip_layout ip;
 	union {
 		struct {
-			// Of a datagram reassembled from fragments that only its source may
-			// fragment (IPv6, or IPv4 with DF), so that it may be sent as such again:
-			// octets of the largest; else 0.
+			// Octets of the largest fragment of a reassembled datagram that only its
+			// source may fragment (IPv6, or IPv4 with DF): it may be sent as fragments
+			// of this size again. Otherwise 0.
 			uint16_t refrag_size;
 			bool own;       // originated here: no error is sent about it
 			bool keeps_ttl; // sent by the host, or an error about that

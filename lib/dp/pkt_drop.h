@@ -18,7 +18,7 @@ enum drop pkt_consume(struct worker *w, const struct pkt *p);
 // A stage processes one packet. It returns DROP_NONE, or the reason to drop it.
 typedef enum drop (*stage_fn)(struct worker *w, struct pkt *p);
 
-// Applies a stage to every packet of a burst, drops those that it rejects, and keeps the order of
+// Applies a stage to every packet of a burst, drops packets that it rejects, and keeps the order of
 // the others.
 static __rte_always_inline void burst_apply(struct worker *w, struct burst *b, stage_fn stage)
 {

@@ -14,9 +14,9 @@ struct quoted {
 	rte_be16_t id; // of IPv4
 	uint8_t proto;
 	rte_be16_t port[2]; // of UDP, else 0
-	rte_be32_t spi;     // 0: the quote ends behind the UDP header
+	rte_be32_t spi;     // 0: the quote ends after the UDP header
 	rte_be32_t seq;
-	uint32_t mtu; // of the link that it exceeds; 0: the router does not say
+	uint32_t mtu; // of the link that it exceeds; 0: unknown
 };
 
 // Reads ESP, or ESP in UDP, of which len octets are there: RFC 792 wants 8, which in UDP are its

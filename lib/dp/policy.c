@@ -307,7 +307,7 @@ static enum drop check_error_from_outside(const struct worker *w, const struct p
 
 // An ICMP error (RFC 4301 6) about the flow. Any router on the path may be its source: where no
 // policy matches its own addresses, that of the flow applies. Errors about the traffic of a tunnel
-// are accepted in clear only as the configuration says, and never sent in clear.
+// are accepted in clear only if the configuration allows it, and never sent in clear.
 static enum drop check_error_inbound(struct worker *w, struct pkt *p, const struct flow_pkt *about)
 {
 	const struct ip_view sent = quoted(about);
@@ -330,7 +330,7 @@ static bool is_tunnel(const struct spd_policy *policy)
 }
 
 // An SA in transport mode has no room for a packet of a router, and in clear the error would reveal
-// what the SA protects.
+// content that the SA protects.
 static enum drop check_error_outbound(struct worker *w, struct pkt *p, const struct flow_pkt *about)
 {
 	const struct ip_view sent = quoted(about);

@@ -208,8 +208,8 @@ static void payload_copy(struct rte_mbuf *m, uint32_t at, const struct frag *f)
 			f->hdr_len + here, len - here);
 }
 
-// Buffers for len octets. Lengths of mbufs have 16 bits, so what a datagram of IPv6 has beyond them
-// is in a second one.
+// Buffers for len octets. Lengths of mbufs have 16 bits, so a larger datagram of IPv6 needs a
+// second mbuf.
 static enum drop buffers_take(struct worker *w, struct rte_mbuf **m, uint32_t len)
 {
 	uint32_t first = RTE_MIN(len, (uint32_t)UINT16_MAX);
@@ -403,7 +403,7 @@ bool reassemble_v6(struct worker *w, struct pkt *p, const struct ipv6_upper *upp
 	head_len = (uint16_t)(d->first->hdr_len - sizeof(struct rte_ipv6_fragment_ext));
 	if (!datagram_to_packet(w, p, d, head_len))
 		return false;
-	// The header in front of the fragment header, which is left out, names the one behind it.
+	// The header in front of the fragment header, which is left out, names the header after it.
 	ip = pkt_ip6(p);
 	ip->payload_len = rte_cpu_to_be_16((uint16_t)(rte_pktmbuf_pkt_len(p->m) - sizeof(*ip)));
 	ipv6_tos_set(ip, ipv6_tos(ip) | ecn_joined(d->ecn));

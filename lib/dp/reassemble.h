@@ -11,7 +11,7 @@
 // fragment is held, handed over, or counted as dropped.
 bool reassemble_v4(struct worker *w, struct pkt *p);
 
-// The same for IPv6. upper is what ipv6_upper_find() has found in the fragment.
+// The same for IPv6. upper is the result of ipv6_upper_find() for the fragment.
 bool reassemble_v6(struct worker *w, struct pkt *p, const struct ipv6_upper *upper);
 
 // Sends an ICMP error about a first IPv6 fragment that lacks headers (RFC 7112).

@@ -24,7 +24,7 @@
 // By family.
 enum { SOURCE_V4, SOURCE_V6, SOURCES };
 
-// What is audited: nothing, what ESP drops, and what policy drops as well.
+// Audited packets: none, those dropped by ESP, or also those dropped by policy.
 enum audit { AUDIT_NONE, AUDIT_ESP, AUDIT_POLICY };
 
 struct snapshot_port {
@@ -49,17 +49,18 @@ struct snapshot_port {
 struct snapshot_control {
 	struct sa **sa; // of the configuration, in its order
 	unsigned int n_sa;
-	// What the snapshot replaced when it was published, which is freed with the one before it.
+	// Objects that the snapshot replaced when it was published. They are freed with its
+	// predecessor.
 	void **replaced;
 	unsigned int n_replaced;
 };
 
-// What packets, flows and SAs refer to is not in the struct itself: of one that differs from the
-// one before in its objects alone, that is the same (lib/control/ike_sas.c).
+// Objects that packets, flows and SAs refer to are not in the struct itself: a snapshot that
+// differs from its predecessor in its objects alone shares them (lib/control/ike_sas.c).
 struct snapshot {
 	// 1, 2, 3, ...: of everything that the snapshot refers to. Of snapshot_generation_next().
 	uint32_t generation;
-	// Of what decides about flows: the generation in which that was last changed.
+	// The generation in which the objects that decide about flows last changed.
 	uint32_t flow_generation;
 	uint16_t n_ports;
 	struct snapshot_port *port; // indexed by the gateway's number of the port

@@ -11,7 +11,7 @@
 void sort_udp(struct worker *w, struct pkt *p);
 enum drop sort_v4_unusual(struct worker *w, struct pkt *p);
 
-// ESP in a packet of len octets at ip, whose header is esp_off octets behind that. Starts the
+// ESP in a packet of len octets at ip, whose header is esp_off octets after that. Starts the
 // look-up of its SA, once for packets with one SPI that follow each other.
 static __rte_always_inline void sort_esp(
 	struct worker *w, struct pkt *p, const void *ip, uint32_t len, uint16_t esp_off)

@@ -9,8 +9,7 @@
 #include "ipv4.h"
 #include "ipv6.h"
 
-// Octets of a frame that are looked at: IPv6 with extension headers, and of what they carry ports
-// or an SPI.
+// Octets of a frame that are parsed: IPv6 with extension headers, then ports or an SPI.
 #define HEADERS_MAX                                                                                \
 	(sizeof(struct rte_ether_hdr) + sizeof(struct rte_ipv6_hdr) + IPV6_CHAIN_LEN_MAX + 8)
 
@@ -58,8 +57,8 @@ static struct ends ends_of_plain(const struct rte_ipv4_hdr *ip)
 	return e;
 }
 
-// Messages of neighbour discovery come to one worker, in order. Fragments of IPv6 do not all say
-// what they are of.
+// Messages of neighbour discovery come to one worker, in order. Not all fragments of IPv6 show
+// their protocol.
 static unsigned int spread_ip(
 	const void *ip, uint32_t len, bool v4, unsigned int n_workers, const struct hash_key *key)
 {
@@ -113,7 +112,7 @@ unsigned int spread_frame(
 	if ((m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0)
 		return spread_hash((uint64_t)m->hash.rss << 32, n_workers);
 
-	// Of a frame in several buffers all headers are in the first: drivers fill it.
+	// All headers of a frame in several buffers are in the first, which drivers fill.
 	if (rte_pktmbuf_data_len(m) < (m->nb_segs > 1 ? HEADERS_MAX : sizeof(*eth)))
 		return 0;
 	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4))

@@ -11,7 +11,7 @@
 #define TRACED 0
 #endif
 
-// What a stage knows about a step besides the packet. Zero stands for unknown.
+// Data of a step besides the packet. Zero stands for unknown.
 struct trace_fact {
 	const char *name;
 	const struct ip_addr *next;

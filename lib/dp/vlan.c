@@ -4,7 +4,7 @@
 #include "buffer.h"
 #include "pkt_drop.h"
 
-// Of a tag: the rest is its priority, and whether the frame may be dropped first.
+// The VLAN in a tag: the other bits are its priority, and whether the frame may be dropped first.
 #define VLAN_ID_MASK 0xfff
 
 // The VLAN of a frame whose tag was removed. A driver that passes buffers on as they are must not

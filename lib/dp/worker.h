@@ -27,9 +27,9 @@
 #define FRAGMENTS_MAX  (FRAG_STAGES * BURST_MAX)
 #define PKTS_MAX       (FRAGMENTS_MAX + RX_BURST_MAX + DUMMIES_MAX + BURST_MAX)
 #define FREE_BATCH_MAX 256
-// One pass in so many is measured, so that measuring costs next to nothing.
+// One pass in this many is measured, so that measuring costs next to nothing.
 #define WORKER_STAGES_EVERY 1024
-// Octets behind the packet that ESP may need: padding, trailer and ICV.
+// Octets after the packet that ESP may need: padding, trailer and ICV.
 #define WORKER_TAILROOM 128
 
 // After every pass: rx + originated == tx + local + sum(drops) + held, summed over all workers.
@@ -109,7 +109,7 @@ enum host_class {
 	HOST_CLASSES
 };
 
-// Within a class and a port, who has a share of its own.
+// Sub-limits within a class of a port.
 enum host_share {
 	HOST_OWN,     // connections that the host has begun
 	HOST_UNASKED, // ICMP errors; queries for members of groups
@@ -154,7 +154,7 @@ struct worker {
 	// Written by all workers, read by this one. Frames, and packets out of tunnels, of flows
 	// that belong to it; packets for tunnels whose sequence numbers it allocates.
 	struct rte_ring *frames, *handed, *departing;
-	struct fanout *fanout; // NULL: every worker opens and seals what it receives
+	struct fanout *fanout; // NULL: every worker opens and seals its received packets
 	// See worker_host_set().
 	struct rte_ring *from_host, *to_host[PORTS_MAX];
 	void (*host_wake)(void *arg);
@@ -164,7 +164,7 @@ struct worker {
 	_Atomic uint32_t dequeued[SHARES][PORTS_MAX] __rte_cache_aligned;
 	_Atomic uint32_t dequeued_of[PORTS_MAX][WORKER_HOLDERS]; // of SHARE_RESOLVE, by holder
 
-	// Of the pass.
+	// State of the present pass.
 	const struct snapshot *snapshot __rte_cache_aligned;
 	struct trace *tracing; // loaded from trace
 	uint64_t now;          // TSC
@@ -173,7 +173,7 @@ struct worker {
 	uint16_t n_pkts;
 	struct rte_mbuf *free_batch[FREE_BATCH_MAX];
 	struct burst esp;             // ESP packets, whose SAs are to be looked up
-	rte_be32_t spi[RX_BURST_MAX]; // of esp; 0, which no SA has: too short for an ESP header
+	rte_be32_t spi[RX_BURST_MAX]; // of esp; 0, an invalid SPI: too short for an ESP header
 	rte_be32_t spi_last;          // whose look-up was started last, perhaps in an earlier pass
 	struct burst transit; // packets, received in clear or decapsulated, whose flows are to be
 	struct flow_pkt flow_pkt[RX_BURST_MAX]; // of transit
@@ -192,7 +192,7 @@ struct worker {
 	// others are allocated in order, up to n_pkts.
 	struct pkt pkt[PKTS_MAX] __rte_cache_aligned;
 
-	// From pass to pass.
+	// State that is kept from pass to pass.
 	struct counters counters;
 	struct vlan_counters vlan[PORTS_MAX]; // by port
 	struct sa_audit audit;                // of packets without an SA
@@ -232,18 +232,18 @@ struct worker_params {
 	uint32_t reassembly_s;   // seconds they are held at most
 };
 
-// Control thread. Makes a worker; the caller keeps what the parameters point to. Returns NULL with
-// errno ENOMEM.
+// Control thread. Makes a worker; the caller keeps ownership of the objects in the parameters.
+// Returns NULL with errno ENOMEM.
 struct worker *worker_new(const struct worker_params *p);
 
 // Sets how many ICMP errors and echo replies may be sent in a second, and how many packets given to
 // the host or accepted from it. Control thread.
 void worker_limits_set(struct worker *w, uint32_t errors, uint32_t echoes, uint32_t host);
 
-// Connects the worker with the hosts behind ports. from: frames that they sent, m->port saying
-// behind which port; to[port]: frames for the host behind that port, NULL without one; wake: called
-// at the end of a pass that has put frames there. The caller keeps ownership of the rings. Control
-// thread, before the worker runs.
+// Connects the worker with the hosts behind ports. from: frames that they sent, with the port in
+// m->port; to[port]: frames for the host behind that port, NULL without one; wake: called at the
+// end of a pass that has put frames there. The caller keeps ownership of the rings. Control thread,
+// before the worker runs.
 void worker_host_set(struct worker *w, struct rte_ring *from, struct rte_ring *const to[PORTS_MAX],
 	void (*wake)(void *arg), void *arg);
 
@@ -272,8 +272,8 @@ struct event worker_event_about(const struct worker *w, const struct pkt *p, enu
 // share. If the cause persists, it is posted again.
 void worker_event_post(struct worker *w, struct event *e);
 
-// Who causes the work that a packet makes, by a number that stays the same when configurations and
-// SAs change: the peer that sent it, or the port or host behind it that it was received from.
+// The holder that a packet is counted for, as a number that stays the same when configurations and
+// SAs change: the peer that sent it, or the port, or the host behind the port.
 static inline uint32_t worker_holder(const struct worker *w, const struct pkt *p)
 {
 	return p->in_by != 0 ? snapshot_policy(w->snapshot, p->in_by)->peer_hash : p->iface;
@@ -311,8 +311,8 @@ void worker_event_post_share(struct worker *w, struct event *e, enum event_share
 // Dequeues the oldest event. False: there is none. Control thread.
 bool worker_event_dequeue(struct worker *w, struct event *e);
 
-// Whether the bucket, which fills at so many tokens in a second and holds a burst of them, has one.
-// There is one for each port and each SA: a flood by one leaves the others theirs.
+// Takes a token of a bucket, which gains rate tokens in a second and holds up to burst. False if it
+// has none. Each port and each SA has a bucket, so that a flood by one leaves the others theirs.
 bool worker_has_token(const struct worker *w, struct rate_bucket *b, uint32_t rate, uint32_t burst);
 
 // Frees the mbufs collected by worker_release().
