@@ -5,26 +5,26 @@
 #include "conf.h"
 #include "snapshot.h"
 
-// What only the started ports know, by index of conf->ports.
+// Facts that only the started ports know, by index of conf->ports.
 struct build_port {
 	struct rte_ether_addr mac;
 };
 
-// An SA of the snapshot's ledger as the configuration says, to be given back to it. NULL with errno
-// of sa_ledger_take(). The thread that builds the snapshot, or the control thread.
+// An SA of the snapshot's ledger with the options of the configuration, to be given back to it.
+// NULL with errno of sa_ledger_take(). The thread that builds the snapshot, or the control thread.
 struct sa *build_sa(const struct snapshot *s, const struct conf *conf, const struct conf_sa *c);
 
-// Makes the snapshot that the configuration describes. Everything in it is its own but SAs: those
-// that the running one (NULL: none) has in the same way are shared with it, which does not notice
+// Makes the snapshot that the configuration describes. It owns all its objects except SAs that the
+// running snapshot (NULL: none) has with the same options: these are shared, and do not change
 // before build_commit(). On failure returns NULL after writing the reason to why (size octets):
 // memory, or an algorithm that no engine has. Any thread, while no other one builds, commits,
 // retires or frees.
 struct snapshot *build_snapshot(const struct conf *conf, const struct build_port ports[],
 	const struct snapshot *running, char *why, size_t size);
 
-// Just before the snapshot is published in the place of another: lets workers find its SAs, gives
-// those that it shares their new paths, names and lifetimes, and the others their first numbers.
-// conf is what it was built from. Returns 0; or -ENOMEM, and nothing has changed.
+// Call just before the snapshot replaces another: makes its SAs visible to workers, updates path,
+// name and lifetimes of shared SAs, and starts the sequence numbers of new ones. conf is the
+// configuration of the snapshot. Returns 0, or -ENOMEM, and nothing has changed.
 int build_commit(struct snapshot *s, const struct conf *conf);
 
 // Just after it was published: workers do not find the SAs any more that only the old one has.
@@ -35,5 +35,5 @@ void build_leave(const struct snapshot *old);
 void build_retire(struct snapshot *s, struct snapshot *old);
 
 // Frees it and wipes the keys that no other snapshot shares, when no worker can see it. NULL is
-// fine.
+// allowed.
 void build_snapshot_free(struct snapshot *s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a configuration says about flows, as the flow table takes it. Control thread.
+// The settings of flows, in the form of the flow table. Control thread.
 #pragma once
 
 #include "conf.h"

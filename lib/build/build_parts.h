@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The parts of a snapshot, each made by a file of its own. Private to lib/build. The thread that
-// builds the snapshot, but for what says otherwise.
+// builds the snapshot, unless noted.
 #pragma once
 
 #include "conf.h"
@@ -8,22 +8,22 @@
 
 #define BUILD_RULE_DEFAULT "(default)" // no rule in a file can have this name
 
-// Writes to why (size octets) what could not be made, and returns -error.
+// Writes the failed part to why (size octets), and returns -error.
 int build_fail(char *why, size_t size, const char *part, int error);
 
-// Whether the first address of the network is what any of its routers answers to: of IPv6 (RFC 4291
+// Whether the first address of the network is the anycast address of its routers: of IPv6 (RFC 4291
 // 2.6.1), but not with two addresses only (RFC 6164).
 bool build_has_anycast(const struct conf_iface_addr *a);
 
-// The table of configured routes, connected networks, own addresses, and what is never forwarded.
-// NULL with errno ENOMEM.
+// The table of configured routes, connected networks, own addresses, and destinations that are
+// never forwarded. NULL with errno ENOMEM.
 struct route_table *build_routes(const struct conf *conf);
 
 // Takes the SAs of the configuration from the ledger into s->control. 0, or as build_fail().
 int build_sas(struct snapshot *s, const struct conf *conf, char *why, size_t size);
 
-// Before the snapshot is published: lets workers find its SAs, gives those that are in use their
-// new paths, names and lifetimes, and the others their first numbers. Returns 0; or -ENOMEM, and
+// Call before the snapshot is published: makes its SAs visible to workers, updates path, name and
+// lifetimes of SAs in use, and starts the sequence numbers of new ones. Returns 0, or -ENOMEM, and
 // nothing has changed. Control thread.
 int build_sas_commit(struct snapshot *s, const struct conf *conf);
 
@@ -32,7 +32,7 @@ int build_sas_commit(struct snapshot *s, const struct conf *conf);
 struct spd *build_policies(
 	const struct snapshot *s, const struct conf *conf, const struct snapshot *running);
 
-// The firewall rules in the same way; the fallback is the default action. Ports are indexes of
+// The firewall rules, likewise; the fallback is the default action. Ports are indexes of
 // conf->ports, tunnels the numbers of policies.
 struct rule_set *build_rules(
 	const struct conf *conf, const struct spd *policies, const struct rule_set *running);

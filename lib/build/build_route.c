@@ -26,8 +26,8 @@ static struct ip_prefix v4_prefix(uint32_t addr, uint8_t len)
 	};
 }
 
-// What no packet is forwarded to (RFC 1122 3.2.1.3; RFC 4291 2.5.2, 2.5.3, 2.5.6, 2.7). Link-local
-// addresses are on the link that a packet came from, or nowhere: no table can tell.
+// Destinations of no forwarded packet (RFC 1122 3.2.1.3; RFC 4291 2.5.2, 2.5.3, 2.5.6, 2.7).
+// Link-local addresses are on the link that a packet came from, or nowhere: no table can tell.
 static unsigned int add_never(struct route *r)
 {
 	static const struct ip_prefix v6[] = {V6_PREFIX(0, 0, 0, 128), V6_PREFIX(0, 0, 1, 128),
@@ -132,11 +132,11 @@ struct route_table *build_routes(const struct conf *conf)
 
 	if (r == NULL)
 		return NULL;
-	// Of equal prefixes the last counts: own addresses come after everything.
+	// Among equal prefixes the last counts: own addresses come after everything.
 	n += add_never(r);
 	for (unsigned int i = 0; i < conf->n_routes; i++)
 		r[n++] = configured(conf, &conf->routes[i]);
-	// What the configuration says about an address replaces what a host does.
+	// An address of the configuration replaces the same address of a host.
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		n += add_guests(r + n, &conf->ports[i].guests, (uint16_t)i);
 	for (unsigned int i = 0; i < conf->n_ports; i++)

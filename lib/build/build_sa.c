@@ -20,7 +20,8 @@ static const struct nexthop *nexthop_to(
 	return nh != NULL && nh->kind <= NEXTHOP_GATEWAY ? nh : NULL;
 }
 
-// Of the link to the next hop, or without one of the link that the SA's own address is on.
+// The MTU of the link to the next hop, or without a next hop of the link that the SA's own address
+// is on.
 static uint16_t mtu_of(
 	const struct snapshot *s, const struct nexthop *nexthop, const struct ip_addr *local)
 {
@@ -111,7 +112,7 @@ int build_sas(struct snapshot *s, const struct conf *conf, char *why, size_t siz
 	return 0;
 }
 
-// --- what may fail before the snapshot is published ---
+// --- steps that may fail, before the snapshot is published ---
 
 // A new path for an SA that is in use. Without a route to the peer mtu is that of the link.
 static struct sa_path *path_again(
@@ -153,8 +154,8 @@ static bool list_make(struct sa_list *next, const struct snapshot *s)
 	return true;
 }
 
-// What takes the place of what is in use: by place of outbound SAs their paths, then the tables of
-// SAs if these are full, and the index of peers in UDP. NULL: nothing does.
+// Replacements of objects in use: paths by place of outbound SAs, then the tables of SAs if these
+// are full, and the index of peers in UDP. NULL: none.
 enum { SAD_IN, SAD_OUT, BY_UDP, TABLES };
 
 static bool paths_make(
@@ -214,7 +215,7 @@ static bool prepare(struct snapshot *s, const struct conf *conf, struct sa_list 
 	       tables_make(c->replaced + next->n_out, s, next);
 }
 
-// --- what cannot ---
+// --- steps that cannot fail ---
 
 // An SA that takes the place of another one with its SPI is found once that is removed.
 static void sas_begin(struct snapshot *s, const struct conf *conf)

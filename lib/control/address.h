@@ -11,8 +11,8 @@
 // Makes c->dad and c->listener. Returns 0 or -ENOMEM.
 int address_init(struct control *c);
 
-// Before the snapshot is published in the place of an old one (NULL: none): its new addresses are
-// tentative from now on, but for those that another program gave a port.
+// Call before the snapshot replaces an old one (NULL: none): its new addresses are tentative from
+// now on, except addresses that another program gave a port.
 void address_add(struct control *c, const struct conf *conf, const struct snapshot *s,
 	const struct snapshot *old);
 
@@ -30,7 +30,7 @@ void address_start(struct control *c);
 // The link of a port has come up, maybe to another switch: checks and reports once more.
 void address_restart(struct control *c, uint16_t port);
 
-// Notes in the SAs of a snapshot whether their own addresses may be used. Call it before workers
+// Records in the SAs of a snapshot whether their own addresses may be used. Call it before workers
 // see the snapshot, with the gateway's lock.
 void address_apply(const struct control *c, const struct snapshot *s);
 

@@ -10,7 +10,7 @@
 #include "peers.h"
 
 #define AGAIN_MS 500  // between lines: workers report once a second each
-#define OVER_MS  2000 // without a line: log what has followed, or remove the subject
+#define OVER_MS  2000 // without a line: log later events, or remove the subject
 
 struct line {
 	size_t len;

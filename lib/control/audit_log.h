@@ -13,8 +13,9 @@ void audit_event(struct control *c, const struct event *e, uint64_t now_ms);
 // Logs how many packets followed the last line. Call it every 100 ms.
 void audit_tick(struct control *c, uint64_t now_ms);
 
-// Logs the rest about what is not audited any more: SAs that only c->retired has, and what the
-// setting excludes now. Call it before that is freed, when no worker can see it.
+// Logs the remaining counts of objects that are not audited any more: SAs that only c->retired has,
+// and kinds of drops that the setting excludes now. Call it before c->retired is freed, when no
+// worker reads it.
 void audit_retire(struct control *c);
 
 // The same about one SA that is to be freed.

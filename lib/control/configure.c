@@ -81,7 +81,7 @@ static int neighbours_set(struct control *c, const struct conf *conf)
 	return rc;
 }
 
-// Those that are not set again are confirmed when they are used.
+// Addresses that are not set again are confirmed when they are used.
 static void neighbours_unset(struct control *c, const struct conf *conf, uint64_t now_ms)
 {
 	for (unsigned int i = 0; i < conf->n_neighbours; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Applies configurations: the first one, and others in its place while workers run. One that is
 // refused changes nothing; a published one applies to every packet received afterwards. Control
-// thread, if nothing else is said.
+// thread, unless noted.
 #pragma once
 
 #include "control.h"
@@ -15,9 +15,9 @@ struct snapshot *configure_build(
 // Returns 0 or -ENOMEM; c owns the snapshot in any case.
 int configure_start(struct control *c, struct snapshot *s);
 
-// Publishes the snapshot of a configuration in the place of the one that runs. Only while nothing
-// is retired, with the gateway's lock. Returns 0: c owns both, and the configuration before is the
-// caller's. Or -ENOMEM: nothing has changed.
+// Replaces the running configuration by another and publishes its snapshot. Only while nothing is
+// retired, with the gateway's lock. Returns 0: c owns both, and the caller owns the previous
+// configuration. Or -ENOMEM: nothing has changed.
 int configure_replace(struct control *c, struct conf *conf, struct snapshot *s, uint64_t now_ms);
 
 // Warns of tunnels that cannot carry the packets that every host may send, and of replay windows
@@ -25,12 +25,12 @@ int configure_replace(struct control *c, struct conf *conf, struct snapshot *s, 
 void configure_warn(const struct conf *conf, const struct snapshot *s);
 
 // Whether there is a retired snapshot that no worker can see any more. Call it before the events of
-// workers are drained: what they have posted about it is among these.
+// workers are drained: these include all events about it.
 bool configure_over(const struct control *c);
 
 // Frees the retired snapshot, once configure_over() and the events are handled. With the gateway's
 // lock.
 void configure_retire(struct control *c);
 
-// Frees what is left when workers have ended; not the configuration.
+// Frees everything else when workers have ended; not the configuration.
 void configure_stop(struct control *c);

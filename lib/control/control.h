@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of the control thread, which decides everything but what happens to a single packet:
+// The state of the control thread, which decides everything except the path of a single packet:
 // next hops, own addresses, peers, path MTUs, lifetimes, tunnels, the audit log. Nothing in this
-// library opens a port or a socket or starts a thread: the daemon lends it what it needs of those
-// as struct control_io, and tests run it in process. Lines are written by log.h of lib/base.
+// library opens a port or a socket or starts a thread: the daemon gives it access to those as
+// struct control_io, and tests run it in process. Lines are written by log.h of lib/base.
 //
 // Set up before workers run. After that the control thread alone writes, with the lock where other
 // threads read.
@@ -38,9 +38,9 @@ struct device_counter {
 	uint64_t value;
 };
 
-// What the daemon does for the control thread. arg is that of struct control.
+// Functions of the daemon for the control thread. arg is that of struct control.
 struct control_io {
-	// Sends a frame by a port, and takes it. False: it cannot, and the frame is the caller's.
+	// Sends a frame by a port, and takes it. False: it cannot, and the caller keeps the frame.
 	bool (*send)(void *arg, uint16_t port, struct rte_mbuf *m);
 	// Makes a port receive the frames of these multicast groups.
 	void (*listen)(void *arg, uint16_t port, const struct ip_addr group[], unsigned int n);
@@ -50,7 +50,7 @@ struct control_io {
 	uint32_t (*active)(void *arg, uint16_t port);
 	// The link of a port is found up or down for the first time, or has changed.
 	void (*link)(void *arg, uint16_t port, bool up);
-	// Adds what threads other than the workers and the control thread have counted.
+	// Adds the counters of threads other than the workers and the control thread.
 	struct counters (*counters)(void *arg);
 	uint64_t (*now_ms)(void); // of a clock that never steps
 	// Differs from pass to pass of a worker.
@@ -86,7 +86,7 @@ struct health {
 struct control_link {
 	bool up;
 	uint32_t changes;
-	uint32_t active; // members, as control_io says
+	uint32_t active; // members, from control_io
 };
 
 // An SA and a reason that were logged lately; see audit_log.h.
@@ -136,8 +136,8 @@ struct control {
 	void *io_arg;
 	const char *conf_path, *version; // of the daemon
 	uint64_t started_ms;             // 0: not yet
-	// Held by the control thread while it changes what show commands read, and by these, on
-	// other threads, while they read. Workers never take it.
+	// Held by the control thread while it changes data of show commands, and by the threads of
+	// these commands while they read. Workers never take it.
 	pthread_mutex_t lock;
 	struct rte_mempool *pool;       // for the packets of this thread, and of workers
 	struct rte_mempool *large_pool; // for reassembled packets
@@ -149,12 +149,12 @@ struct control {
 
 	struct conf *conf;
 	struct build_port ports[PORTS_MAX]; // by index of conf->ports, as all about ports
-	struct snapshot *_Atomic snapshot;  // what workers see
+	struct snapshot *_Atomic snapshot;  // read by workers
 	bool loading; // another snapshot is being made from it, which must stay meanwhile
-	// Of the next configuration, by port. The loading thread reads them.
+	// Fields of the next configuration, by port. The loading thread reads them.
 	struct conf_guests guests[PORTS_MAX];
-	// What they saw before, and the token of the QSBR that says when it can be freed. NULL:
-	// there is none.
+	// The previous snapshot, and the token of the QSBR for its grace period. NULL: there is
+	// none.
 	struct snapshot *retired;
 	uint64_t retired_token;
 

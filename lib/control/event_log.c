@@ -12,7 +12,7 @@
 static const struct event_info {
 	const char *name, *log;
 	enum log_level severity;
-	const char *field[FIELDS_MAX]; // NULL behind the last
+	const char *field[FIELDS_MAX]; // NULL after the last
 } info[EVENT_IDS] = {
 #define EVENT(id, name, severity, log, ...)                                                        \
 	[EVENT_##id] = {#name, log, LOG_LEVEL_##severity, {__VA_ARGS__}},
@@ -38,7 +38,8 @@ static void put(struct text *t, const char *octets, size_t len)
 	t->at[t->len] = '\0';
 }
 
-// One line, one field: what would end them becomes a space, and the end of the last line nothing.
+// One line, one field: characters that would end them become spaces, except the last newline, which
+// is removed.
 static void put_value(struct text *t, const struct event_value *v)
 {
 	char number[24];
@@ -75,7 +76,7 @@ static void line_write(
 		put_field(&t, e->field[i], &values[i]);
 }
 
-// Writes the value of the field whose name stands at the start of text, behind a brace.
+// Writes the value of the field whose name stands at the start of text, after a brace.
 static void put_named(struct text *t, const struct event_info *e, const struct event_value values[],
 	const char *text, size_t len)
 {

@@ -54,10 +54,10 @@ void event_log_counts(uint64_t counts[EVENT_IDS]);
 // "link_down"
 const char *event_name(unsigned int id);
 
-// The position behind the last event: who begins to read there gets what comes.
+// The position after the last event: a subscriber that begins there gets all later events.
 uint64_t event_log_end(void);
 
 // Writes the event at the position, and moves the position on. "time=DATE", "event=NAME",
 // "severity=WORD" and the fields, each NAME=VALUE, with tabs between them and no line end. Events
-// that are no longer kept are skipped: the event "lost" says how many. False: there is none.
+// that are no longer kept are skipped: the event "lost" has their number. False: there is none.
 bool event_log_read(uint64_t *position, char line[EVENT_LINE_MAX]);

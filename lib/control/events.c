@@ -33,8 +33,8 @@ static void warn_conflict(struct control *c, const struct event *e, uint64_t now
 		EVENT_TEXT(ip_addr_format(addr, &e->addr)), EVENT_TEXT(mac));
 }
 
-// Only neighbours on a network of the port, link-local ones, and those that a route has made next
-// hops are learnt: others cannot be. Nor can the broadcast or network address of a network.
+// Only neighbours on a network of the port, link-local ones, and next hops of routes are learnt;
+// never the broadcast or network address of a network.
 static bool is_on_link(const struct control *c, const struct event *e)
 {
 	const struct nexthop *to = route_find(c->snapshot->routes, &e->addr);

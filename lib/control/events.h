@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the control thread does again and again: it handles the events that workers post, and
-// everything that is due with time. Control thread, with the gateway's lock.
+// Repeated work of the control thread: handles the events that workers post, and everything that is
+// due with time. Control thread, with the gateway's lock.
 #pragma once
 
 #include "control.h"
@@ -13,5 +13,5 @@ bool events_drain(struct control *c, uint64_t now_ms);
 
 void event_handle(struct control *c, const struct event *e, uint64_t now_ms);
 
-// Does what is due. Call it every 100 ms.
+// Does all work that is due. Call it every 100 ms.
 void events_tick(struct control *c, uint64_t now_ms);

@@ -6,7 +6,7 @@
 
 #include "control.h"
 
-// SAs that one call checks; with more, the next call continues behind them.
+// SAs that one call checks; with more, the next call continues after them.
 #define EXPIRY_AT_ONCE 4096
 
 // Call it every 100 ms.

@@ -21,7 +21,7 @@ struct applying {
 	struct step *step; // for each change
 };
 
-// What a change has added, or will set.
+// An object that a change has added, or will set.
 struct step {
 	struct ike_sa *sa;
 	struct ike_policy *policy;
@@ -192,7 +192,7 @@ static bool is_there(const struct applying *a, const struct conf_ike_change *cha
 	return there || refuse(a, change, "there is none");
 }
 
-// It would delete what the request adds, too.
+// It would delete the objects that the request adds, too.
 static bool flush_prepare(const struct applying *a, const struct conf_ike_change *change)
 {
 	if (a->request->n > 1)
@@ -273,7 +273,7 @@ static void change_commit(
 		flush(c);
 }
 
-// Everything that can fail comes first. If something does, what was added is deleted.
+// Everything that can fail comes first. If a step fails, the added objects are deleted.
 static bool apply(struct applying *a)
 {
 	const struct conf_ike_change *changes = a->request->changes;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests of an IKE daemon, and what it is asked for. Control thread.
+// Requests of an IKE daemon. Control thread.
 #pragma once
 
 #include <stdio.h>
 
 #include "control.h"
 
-// Does what a request asks for (conf_ike.h), or nothing after writing why to errors: "name:line:
-// ...". The text has len octets and ends with NUL.
+// Executes a request (conf_ike.h), or changes nothing after writing the reason to errors:
+// "name:line: ...". The text has len octets and ends with NUL.
 bool ike_request(struct control *c, const char *name, const char *text, size_t len, FILE *errors);
 
 // Deletes and frees everything: workers have stopped.

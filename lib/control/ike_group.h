@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tables of IKE's SAs (ike_sas.c) and policies (ike_policies.c) share, and the peers they
-// belong to (ike_peer.c). Private to them.
+// Shared by the tables of IKE's SAs (ike_sas.c), policies (ike_policies.c) and peers (ike_peer.c).
+// Private to them.
 #pragma once
 
 #include "ike_tables.h"
@@ -11,14 +11,14 @@ struct object {
 	struct group *group;   // NULL: of a policy that does not protect
 	struct ike_peer *peer; // whose share it uses; NULL: nobody's
 	struct object **chain; // of the group, and of the same kind and direction: the newest first
-	struct object *next;   // of the chain: the next older one; then of those that leave
+	struct object *next;   // of the chain: the next older one; then of unlinked ones
 	void (*release)(struct control *c, void *object); // of one that leaves
 };
 
 struct ike_sa {
 	struct object object;
 	struct sa *sa;
-	unsigned int place; // in the list of its direction, behind the configuration's
+	unsigned int place; // in the list of its direction, after the configuration's
 };
 
 struct ike_policy {
@@ -49,7 +49,7 @@ struct ike_peer {
 // The object with the key in a tree of search.h, or NULL.
 void *ike_find(void *const *root, const void *key, int (*compare)(const void *, const void *));
 
-// Of struct object.
+// Compares names, of struct object.
 int ike_compare_names(const void *a, const void *b);
 
 // The group with the reqid; a new one if there is none. NULL: there is no memory.

@@ -27,8 +27,8 @@ static void policy_release(struct control *c, void *arg)
 	free(o);
 }
 
-// Lookups that began before others were added are over: those that begin now find these, and none
-// falls between the old and the new.
+// Lookups that began before others were added are over: later lookups find these, and none misses
+// both the old and the new.
 static void policy_take_out(struct control *c, void *arg)
 {
 	struct ike_policy *o = arg;

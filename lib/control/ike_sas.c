@@ -61,10 +61,10 @@ static struct sa *sa_of(const struct object *o)
 	return ((const struct ike_sa *)o)->sa;
 }
 
-// --- what workers see ---
+// --- visible to workers ---
 
-// Publishes the same snapshot in another generation, so that what refers to objects that are to be
-// freed is not used any more. redecide: nor are decisions about flows.
+// Publishes the same snapshot in another generation, so that references to objects that are to be
+// freed are not used any more. redecide: nor are cached decisions of flows.
 static void snapshot_renew(struct control *c, bool redecide)
 {
 	struct snapshot *old = c->snapshot, *next = line_calloc(1, sizeof(*next));
@@ -132,8 +132,8 @@ static bool sa_reserve(struct control *c, const struct sa *sa)
 	return true;
 }
 
-// Has the policies of a group send by its newest SA. Returns whether flows have to be decided
-// again: there is none any more.
+// Sets the outbound SA of the group's policies to the newest. Returns whether flows have to be
+// decided again, because there is none any more.
 static bool sender_set(struct control *c, struct group *g)
 {
 	struct objects *all = c->snapshot->objects;
@@ -309,7 +309,7 @@ void ike_sa_order(struct control *c, struct ike_sa *o, bool late)
 	sender_set(c, g);
 }
 
-// Makes it an SA that workers find; a new outbound one is what its policies send by.
+// Makes it visible to workers; its policies send by a new outbound one.
 static void sa_publish(struct control *c, struct ike_sa *o)
 {
 	struct objects *all = c->snapshot->objects;
@@ -332,7 +332,7 @@ static void sa_publish(struct control *c, struct ike_sa *o)
 	}
 }
 
-// What refuses an SA before anything is made for it: 0 or as ike_sa_add().
+// Checks an SA before anything is allocated for it: 0 or as ike_sa_add().
 static int sa_check(const struct control *c, const struct conf_sa *conf)
 {
 	if (ike_sa_find(c, conf->live.name) != NULL)

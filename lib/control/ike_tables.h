@@ -26,7 +26,8 @@ struct sa *ike_sa_get(const struct ike_sa *o);
 int ike_sa_add(struct control *c, const struct conf *conf, const struct conf_sa *conf_sa,
 	struct ike_sa **added);
 
-// Puts an outbound SA before all others with its reqid, or late: behind them. The first one sends.
+// Puts an outbound SA before all others with its reqid, or, if late, after them. The first one
+// sends.
 void ike_sa_order(struct control *c, struct ike_sa *o, bool late);
 
 // Deletes it: workers may use it until the end of their pass.
@@ -42,8 +43,8 @@ void ike_policy_open(struct control *c, const struct ike_policy *o);
 // dropped meanwhile.
 void ike_policy_delete(struct control *c, struct ike_policy *o);
 
-// Puts all changes since the last call to an end, at the end of each request: what was deleted is
-// freed when no worker uses it any more, and flows are decided again if policies have changed.
+// Completes all changes since the last call, at the end of each request: deleted objects are freed
+// when no worker uses them any more, and flows are decided again if policies have changed.
 void ike_settle(struct control *c);
 
 // Whether IKE is to be asked for an SA of the policy: at most once a second.

@@ -41,7 +41,7 @@ void links_check_now(struct control *c)
 	c->links_next_ms = 0;
 }
 
-// Another member sends for a port: switches learn where the port is from what it sends.
+// Another member sends for a port: switches learn the place of the port from its packets.
 static void members_check(struct control *c, uint16_t port)
 {
 	const struct conf_port *p = &c->conf->ports[port];

@@ -5,10 +5,10 @@
 
 #include "control.h"
 
-// Checks all links for the first time, and posts those that are down.
+// Checks all links for the first time, and posts an event for each that is down.
 void links_start(struct control *c);
 
-// Has the next call of links_tick() check them, however long ago that was.
+// Makes the next call of links_tick() check them, however recent the last check.
 void links_check_now(struct control *c);
 
 // Forgets the neighbours of a link that has gone down. When a link has come up, announces the own

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packets that the control thread itself originates: requests and announcements of ARP (RFC 826)
-// and neighbour discovery (RFC 4861), and what goes along the path of an SA, which are
-// NAT-keepalives and probes. A packet for which there is no memory is not sent: its cause comes
-// again. Control thread.
+// and neighbour discovery (RFC 4861), and packets on the path of an SA: NAT-keepalives and probes.
+// A packet for which there is no memory is not sent: its cause recurs. Control thread.
 #pragma once
 
 #include "control.h"
@@ -20,7 +19,7 @@ void originate_dad_solicitation(void *arg, uint16_t port, const struct ip_addr *
 void originate_announcement(struct control *c, uint16_t port, const struct ip_addr *addr);
 
 // Announces all own addresses of a port, so that other stations update their tables at once: the
-// hardware may have changed. Those of IPv6 only once they are assigned.
+// hardware may have changed. IPv6 addresses only once they are assigned.
 void originate_announcements(struct control *c, uint16_t port);
 
 // Sends an IP packet by a port to a link address. Takes m.

@@ -101,7 +101,7 @@ static struct sa_out *sa_of(const struct control *c, const struct path_mtu *p)
 }
 
 // The SA that sent the packet which the error quotes, or one that may have; NULL if it is of
-// another generation, because it may be gone. The error comes again.
+// another generation, because it may be gone. The router repeats the error.
 static const struct sa_out *sa_quoted(const struct control *c, const struct event *e)
 {
 	const struct sa_out *sa = (const struct sa_out *)e->sa;
@@ -184,7 +184,7 @@ static void answered(struct control *c, struct path_mtu *p, const struct event *
 }
 
 // Processes an error that is not confirmed yet: the largest packet that is sent now becomes a
-// probe. For a while after errors that were wrong, those that quote no recent number are ignored.
+// probe. For a while after wrong errors, errors that quote no recent number are ignored.
 static void suspect(struct control *c, struct path_mtu *p, const struct event *e, uint64_t now_ms)
 {
 	const struct sa_out *sa;

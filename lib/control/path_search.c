@@ -22,7 +22,7 @@ void path_search_probed(struct path_search *s, uint16_t id, uint16_t len, uint64
 	s->due_ms = now_ms + PATH_ANSWER_MS;
 }
 
-// Of the last probe, as far as a quote without SPI shows.
+// Whether the quote is of the last probe, as far as a quote without SPI shows.
 static bool is_of_probe(struct path_search *s, const struct path_quote *q)
 {
 	if (q->len != s->len || s->guesses == PATH_GUESSES)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The search for the path MTU to a peer (RFC 8899 without acknowledgements: ESP has none). An ICMP
-// error is only a reason to probe; what counts is an error about a packet that was sent after it. A
+// error is only a reason to probe; only an error about a packet that was sent after it counts. A
 // size that draws no error several times fits. Without I/O. Control thread. Times are in
 // milliseconds, sizes in octets of IP packet.
 #pragma once
@@ -14,9 +14,9 @@
 #define PATH_ANSWER_MS 1000 // for the error about a probe to come back
 #define PATH_FIRST_MS  5000 // from a reduction to the first search for more
 // Quotes without SPI that name the length of the probe and another identification, after which no
-// such quote is looked at until the search ends: whoever guesses the 16 bits succeeds in one of
-// 1024 searches, which are 13 seconds apart. Not fewer, because a router that quotes so little also
-// sends errors about packets of that length that were on the path before the probe.
+// such quote is processed until the search ends: an attacker who guesses the 16 bits succeeds in
+// one of 1024 searches, which are 13 seconds apart. Not fewer, because a router that quotes so
+// little also sends errors about packets of that length that were on the path before the probe.
 #define PATH_GUESSES  64
 #define PATH_QUIET_MS 10000 // from an error that was not confirmed to the next that is looked at
 
@@ -27,8 +27,8 @@ struct path_search {
 	uint64_t due_ms;  // when the next probe, or the next search, is
 	uint32_t wait_ms; // from the end of a search to the next one
 	bool quiet;       // until then errors begin none
-	// What the packet is known by that an error is about: its SA and a number above this, or
-	// where the quote does not show them identification and length of the last probe.
+	// Identifies the packet that an error quotes: by its SA and a number above this, or where
+	// the quote does not show them by identification and length of the last probe.
 	uint32_t spi;
 	uint64_t above;
 	uint16_t id, len;
@@ -44,7 +44,7 @@ struct path_mtu {
 struct path_mtus {
 	struct path_mtu *of;
 	unsigned int n, room;
-	bool unapplied;       // by some SA, for want of memory
+	bool unapplied;       // by some SA, as memory was missing
 	uint64_t log_next_ms; // when a result may be logged next
 };
 

@@ -171,7 +171,7 @@ static void endpoint_share(
 	}
 }
 
-// Of the inbound SAs of a policy, the one whose endpoint was learnt last.
+// The inbound SA of a policy whose endpoint was learnt last.
 static const struct sa_in *newest(const struct spd_policy *p)
 {
 	const struct sa_in *found = NULL;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers of ESP in UDP (RFC 3948): follows those that move, because the mapping of a NAT has
+// Peers of ESP in UDP (RFC 3948): follows peers that move, because the mapping of a NAT has
 // changed, and keeps mappings open. Control thread.
 #pragma once
 
 #include "control.h"
 
-// SAs that one call of peers_tick() checks; with more, the next call continues behind them.
+// SAs that one call of peers_tick() checks; with more, the next call continues after them.
 #define PEERS_AT_ONCE 4096
 
 #define ENDPOINT_STRLEN (IP_ADDR_STRLEN + 8)
@@ -40,6 +40,6 @@ void peers_follow(struct control *c, const struct snapshot *before);
 const struct spd_policy *policy_namesake(
 	const struct spd *other, const struct spd_policy *p, unsigned int i);
 
-// Sends NAT-keepalives where nothing else was sent, and lets SAs follow that could not before for
-// want of memory. Call it every 100 ms.
+// Sends NAT-keepalives where nothing else was sent, and updates SAs for which there was no memory
+// before. Call it every 100 ms.
 void peers_tick(struct control *c, uint64_t now_ms);

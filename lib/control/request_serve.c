@@ -8,7 +8,7 @@
 #include "ike.h"
 #include "log.h"
 
-#define REFUSALS_MAX 10 // at once in the log, and one more each second: of those who may only look
+#define REFUSALS_MAX 10 // at once in the log, and one more each second: of readers
 
 void control_request_free(struct control_request *r)
 {

@@ -26,33 +26,33 @@ void control_request_free(struct control_request *r);
 // line each. NULL: there is none to apply. On the loading thread.
 typedef struct conf *request_make(const struct conf *running, FILE *errors);
 
-// A request that needs no loading thread. Writes what it did, or why not, to text (size octets).
-// Returns whether it was done.
+// A request that needs no loading thread. Writes the result, or the reason of its failure, to text
+// (size octets). Returns whether it was done.
 struct request_at_once {
 	const char *name;
 	bool (*serve)(struct control *c, const char *filter, char *text, size_t size);
 };
 
-// What the daemon does for requests.
+// Functions of the daemon for requests.
 struct request_io {
-	// The next request, first of those who may change something; readers: else of those who may
-	// only look. Its text is the caller's. False if there is none.
+	// The next request, first of clients that may change something; readers: else of clients
+	// that may only read. Its text belongs to the caller. False if there is none.
 	bool (*take)(void *arg, struct control_request *request, bool readers);
 	// Answers it.
 	void (*answer)(const struct control_request *request, const char *status, const char *text,
 		uint64_t now_ms);
 	// Answers it with that text, and sends all later events. False: it cannot.
 	bool (*subscribe)(const struct control_request *request, const char *text);
-	// As load.h of the daemon says.
+	// As in load.h of the daemon.
 	int (*load_begin)(void *arg, request_make *make, bool new_keys, FILE *errors);
 	int (*load_finish)(void *arg);
 	// For the service manager: a reload begins; it is over.
 	void (*reloading)(void);
 	void (*ready)(void);
-	const struct request_at_once *at_once; // nameless behind the last
+	const struct request_at_once *at_once; // nameless after the last
 };
 
-// Where requests are served: what requests_start() was called with.
+// Where requests are served: the argument of requests_start().
 struct request_desk {
 	struct control *c;
 	const struct request_io *io;
@@ -62,11 +62,11 @@ struct request_desk {
 // Whether the first word of a request is this one.
 bool request_is_named(const char *text, const char *name);
 
-// Posts what came of a request.
+// Posts the event about a finished request.
 void request_post(const struct request_desk *at, const struct control_request *asked,
 	const char *name, bool done);
 
-// Answers with the generation if it is done, else with the text, which says why not.
+// Answers with the generation if it is done, else with the text, which has the reason.
 void request_answer(const struct request_desk *at, const struct control_request *asked,
 	const char *status, bool done, const char *text, uint64_t now_ms);
 

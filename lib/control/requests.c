@@ -14,7 +14,7 @@
 #define LOG_LINES   20 // about one change
 #define NEW_KEYS    "new-keys "
 #define AT_ONCE_MAX 64   // requests that are served without waiting in between
-#define READ_MS     1000 // from one load for those who may only look to the next
+#define READ_MS     1000 // from one load for readers to the next
 
 struct request_kind {
 	const char *name;
@@ -25,11 +25,11 @@ struct request_kind {
 	const char *(*finish)(int rc);
 };
 
-// The request that is served. The loading thread writes what is behind text.
+// The request that is served. The loading thread writes the fields after text.
 static struct {
 	struct request_desk at;
 	const char *conf_path;
-	const struct request_kind *due; // what nobody asked for by a socket; NULL: nothing
+	const struct request_kind *due; // without a client; NULL: nothing
 	struct control_request next;    // is begun when the load is over; text NULL: none
 	uint64_t read_ms;               // when something may be loaded again for who may only look
 
@@ -44,7 +44,7 @@ static struct {
 	bool incomplete; // there was no memory for out
 } requests;
 
-// What has been written about the request.
+// Messages about the request.
 static const char *written(void)
 {
 	return requests.incomplete ? "out of memory for the request\n" : requests.out_text;
@@ -121,7 +121,7 @@ static void reload_begin(void)
 	log_info("reloading %s", requests.conf_path);
 }
 
-// Of what changes something, or was to.
+// Event of a request that changed something, or should have.
 static const char *status_of(int rc)
 {
 	const char *status = rc < 0 ? "refused" : "ok";

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Decides about requests to the daemon, by its control sockets or SIGHUP: one at a time, in the
-// order in which they are received. Clients that may only look get answers to requests that change
-// nothing, one in a second that needs the file or the whole configuration; while that is loaded,
-// what an IKE daemon requests and what needs no loading is served. A request is one of
+// order in which they are received. Clients that may only read get answers to requests that change
+// nothing, and only one in a second that needs the file or the whole configuration; while that is
+// loaded, requests of an IKE daemon and requests that need no loading are served. A request is one
+// of
 //
 //   reload          read the file again; refused if changes at run time would be lost
 //   reload discard  read it all the same
-//   diff            say what that would change
-//   config          print what runs, as a file without keys
+//   diff            print the changes that it would make
+//   config          print the running configuration, as a file without keys
 //   save            print the changes that lead to it from the file
 //   subscribe       send events from now on
 //   flush FILTER    remove the flows that match: KEY=VALUE,... as of telemetry_filter.h
 //   flush-neighbours FILTER  remove the learnt neighbours that match: "neighbours removed: NUMBER"
 //   trace FILTER    trace packets: count=NUMBER and filters; then /culvert/trace_steps has them
 //   trace-stop trace=NUMBER
-//   ike NAME        and in the next line and behind it, what an IKE daemon adds and deletes: as of
+//   ike NAME        and from the next line on, changes of an IKE daemon: as of
 //                   conf_ike_read(); messages call it NAME
-//   change NAME     and in the next line and behind it, changes as of conf_change(); messages call
+//   change NAME     and from the next line on, changes as of conf_change(); messages call
 //                   them NAME
 //
-// with "new-keys " in front of it if keys that are not recorded are declared new (state.h),
-// and its answer a line "STATUS OCTETS" and so many octets of text: with the status
+// with "new-keys " in front of it if keys that are not recorded are declared new (state.h), and its
+// answer a line "STATUS OCTETS" and that many octets of text: with the status
 //
-//   ok          what was asked for is done: "generation NUMBER"; (trace) "trace NUMBER"
-//   refused     nothing has changed: what is wrong, in lines
+//   ok          the request is done: "generation NUMBER"; (trace) "trace NUMBER"
+//   refused     nothing has changed: the mistakes, in lines
 //   text        (config, save) the text
 //   events      (subscribe) no text; then, as long as the connection lasts, a packet for each
 //   event:
@@ -39,7 +40,7 @@
 void requests_start(
 	struct control *c, const char *conf_path, const struct request_io *io, void *arg);
 
-// Continues with what was requested; reload: SIGHUP has requested a reload. Call it often. Returns
+// Continues with requested work; reload: SIGHUP has requested a reload. Call it often. Returns
 // whether a request is not finished.
 bool requests_tick(bool reload, uint64_t now_ms);
 

@@ -11,7 +11,7 @@ void retire_call(struct control *c, void (*release)(struct control *c, void *arg
 // Takes ownership of memory from line_calloc(), and frees it after a grace period. NULL is allowed.
 void retire(struct control *c, void *memory);
 
-// Frees what can be freed. Call it every 100 ms.
+// Frees all objects whose grace period is over. Call it every 100 ms.
 void retire_tick(struct control *c);
 
 // Frees everything, and makes all calls: workers have stopped.

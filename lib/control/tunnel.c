@@ -12,7 +12,7 @@
 #include "peers.h"
 #include "policy_find.h"
 
-// Tunnels that one call of tunnels_tick() checks; with more, the next call continues behind them.
+// Tunnels that one call of tunnels_tick() checks; with more, the next call continues after them.
 #define TUNNELS_AT_ONCE 4096u
 #define DROPS_CHECK_MS  1000 // drops are summed less often: they are on other cache lines
 

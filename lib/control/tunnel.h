@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tunnels: policies that protect, with their SAs. Checks what the SAs have counted, and posts
-// an event when the state of a tunnel changes (tunnel_life.h). State stays with the name of the
-// policy, whatever its SAs. If the configuration asks for probes, pings an address behind the peer
-// (RFC 792, RFC 4443 4) while nothing is received. Control thread; telemetry reads, with the
-// gateway's lock.
+// The tunnels, one for each policy with action protect, with its SAs. Checks the counters of the
+// SAs, and posts an event when the state of a tunnel changes (tunnel_life.h). State stays with the
+// name of the policy, whatever its SAs. If the configuration asks for probes, pings an address at
+// the peer's site (RFC 792, RFC 4443 4) while nothing is received. Control thread; telemetry reads,
+// with the gateway's lock.
 #pragma once
 
 #include "control.h"

@@ -13,7 +13,7 @@ static void note_sent(struct tunnel_life *l, uint32_t patience_ms, uint64_t now_
 {
 	bool paused = l->state != TUNNEL_SILENT && now_ms - l->sent_ms > patience_ms;
 
-	// What stayed unanswered before a pause need not have asked for an answer.
+	// A packet that stayed unanswered before a pause may not have needed an answer.
 	if (l->unanswered_ms == 0 || paused)
 		l->unanswered_ms = now_ms;
 	l->sent_ms = now_ms;

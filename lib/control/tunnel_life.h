@@ -11,7 +11,7 @@
 
 enum tunnel_state {
 	TUNNEL_NEVER,   // nothing has been received yet
-	TUNNEL_UP,      // what was sent was answered, or nothing was sent for long enough to know
+	TUNNEL_UP,      // packets were answered, or none were sent for long enough to know
 	TUNNEL_SILENT,  // packets have been sent for TUNNEL_PATIENCE_MS, and nothing was received
 	TUNNEL_FAILING, // for as long, its SAs have dropped every packet of one direction
 	TUNNEL_STOPPED, // the outbound SA has reached a hard lifetime, or its last sequence number
@@ -63,14 +63,14 @@ struct tunnels {
 	unsigned int next; // is checked next
 };
 
-// Notes what has happened since the last call: received_ms is when a packet was last received (0:
-// never), sent whether packets were sent. The tunnel is silent after packets were sent for
-// patience_ms without an answer, with no gap longer than that. Call it every 100 ms or so.
+// Records events since the last call: received_ms is when a packet was last received (0: never),
+// sent whether packets were sent. The tunnel is silent after packets were sent for patience_ms
+// without an answer, with no gap longer than that. Call it every 100 ms or so.
 void tunnel_life_note(struct tunnel_life *l, bool sent, uint64_t received_ms, uint32_t patience_ms,
 	uint64_t now_ms);
 
-// Notes what the SAs have counted by now. Only growth counts: SAs may have been replaced. Call it
-// every second or so.
+// Records the counters of the SAs. Only growth counts: SAs may have been replaced. Call it every
+// second or so.
 void tunnel_drops_note(struct tunnel_drops *d, const struct tunnel_counts *counts,
 	uint32_t patience_ms, uint64_t now_ms);
 

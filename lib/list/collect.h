@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the control thread has and has counted, as views: the source of culvertctl's lists and of
-// the metrics, which lib/stats/field.def describes. Items of a list have numbers from 0 on; each
-// function fills in the view of one and returns false behind the last. Any thread that holds the
-// gateway's lock; without it, what a view points to may be gone, so names that are labels of
-// metrics are copied. Workers run meanwhile: numbers of one view are of slightly different moments.
+// State and counters of the control thread, as views: the source of culvertctl's lists and of the
+// metrics, which lib/stats/field.def describes. Items of a list have numbers from 0 on; each
+// function fills in the view of one and returns false after the last. Any thread that holds the
+// gateway's lock; without it, the memory that a view points to may be gone, so names that are
+// labels of metrics are copied. Workers run meanwhile: numbers of one view are of slightly
+// different moments.
 #pragma once
 
 #include "view.h"
 
-// Of each list of lib/stats/field.def; those about the process, its ports and workers are in the
-// daemon. The outbound SAs come first, the fallback rule last.
+// A view for each list of lib/stats/field.def, except lists about the process, its ports and
+// workers, which are in the daemon. The outbound SAs come first, the fallback rule last.
 #define LIST(list, kind, help)                                                                     \
 	bool collect_##kind(void *view, const struct control *c, unsigned int i);
 #define FIELD(list, name, type, role, value, metric)

@@ -11,10 +11,10 @@
 #include "trace.h"
 #include "transit.h"
 
-#define SOURCE_PORT 49152 // the first of those that hosts choose (RFC 6335 6)
-#define TRACE_COUNT 10    // packets, unless the request says how many
+#define SOURCE_PORT 49152 // the first of the ports that hosts choose (RFC 6335 6)
+#define TRACE_COUNT 10    // packets, unless the request has a number
 
-// What a value is.
+// Type of a value.
 enum kind {
 	ADDRESS,
 	PREFIX,
@@ -47,7 +47,7 @@ struct filter_key {
 
 // --- values ---
 
-// Reads a number of decimal digits up to max; with base 0 also one behind 0x.
+// Reads a number of decimal digits up to max; with base 0 also one after 0x.
 static bool number_parse(unsigned long *number, const char *text, int base, unsigned long max)
 {
 	char *end;
@@ -116,7 +116,7 @@ static bool drop_parse(enum drop *reason, const char *value)
 	return *reason != DROP_NONE || strcmp(value, "any") == 0;
 }
 
-// Reads a value. False if it is not what it must be.
+// Reads a value. False if it is invalid.
 static bool value_parse(void *to, enum kind kind, const struct snapshot *s, const char *value)
 {
 	unsigned long n = 0;
@@ -242,7 +242,7 @@ static void write_unknown(char *why, size_t size, const struct filter_key keys[]
 			why + len, size - len, "%s %s", i > 0 ? "," : "", keys[i].name);
 }
 
-// Reads text by a list of n keys; *sets gets what they set. False with the reason in why.
+// Reads text by a list of n keys; *sets gets their settings. False with the reason in why.
 static bool keys_parse(void *filter, const struct filter_key keys[], unsigned int n,
 	const struct snapshot *s, const char *text, unsigned int *sets, char *why, size_t size)
 {

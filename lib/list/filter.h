@@ -22,7 +22,7 @@ bool filter_parse(
 
 #define FILTER_FIELDS_MAX 64 // of a list
 
-// Of a list of views: what its fields have to be, in the order of their rows in field.def.
+// Of a list of views: the required values of its fields, in the order of their rows in field.def.
 struct view_filter {
 	const struct view_field *field;
 	unsigned int n;

@@ -114,7 +114,7 @@ static bool evict_before(const struct connection *a, const struct connection *b)
 	return a->answered != b->answered ? b->answered : a->number < b->number;
 }
 
-// The next connection finds room, so clients that send no request cannot keep out those that do.
+// The next connection finds room, so clients that send no request cannot keep others out.
 static void make_room(struct endpoint *e, const struct connection *newest)
 {
 	struct connection *evicted = NULL;

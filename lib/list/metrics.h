@@ -5,7 +5,7 @@
 
 #include "view.h"
 
-// Listens as the configuration says, for metrics of the n lists, when the gateway is complete. A
+// Listens at the configured address, for metrics of the n lists, when the gateway is complete. A
 // failure is a warning: metrics_tick() tries again.
 void metrics_start(struct control *c, const struct view_list lists[], unsigned int n);
 

@@ -57,7 +57,7 @@ static bool is_unix(const struct metrics_address *a)
 	return a->any.ss_family == AF_UNIX;
 }
 
-// Removes the path of a Unix socket to which nobody listens any more. What is no socket stays.
+// Removes the path of a Unix socket without a listener. Other files stay.
 static bool remove_stale(const struct metrics_address *a)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -16,7 +16,7 @@ struct labels {
 	char text[LABELS_MAX];
 };
 
-// What does not fit is counted all the same.
+// Output that does not fit is counted all the same.
 static void put(struct labels *l, char octet)
 {
 	if (l->len < sizeof(l->text))

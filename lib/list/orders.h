@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests about what lists show that are done at once: flows and neighbours are removed, a trace
+// Requests about contents of lists that are done at once: flows and neighbours are removed, a trace
 // starts and stops. Their filters are those of filter.h. Control thread, without the gateway's
 // lock.
 #pragma once
@@ -7,6 +7,6 @@
 #include "request_serve.h"
 
 // flush: the workers remove the flows that match. flush-neighbours: removes the neighbours that
-// match and are not static, and answers how many. trace: "count=N" and what packets have to be; the
-// answer is "trace NUMBER". trace-stop: "trace=NUMBER".
+// match and are not static, and answers with their number. trace: "count=N" and conditions for
+// packets; the answer is "trace NUMBER". trace-stop: "trace=NUMBER".
 extern const struct request_at_once orders[];

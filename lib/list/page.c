@@ -50,9 +50,9 @@ void page_add(const struct page *p, unsigned int number, struct rte_tel_data *it
 
 // --- views ---
 
-// Addresses with the length of their network's prefix, and the state of those that are not used;
-// after those of the configuration the link-local one that the port has by itself, and those of
-// guests, which have no network.
+// Addresses with the length of their network's prefix, and the state of unused ones; after those of
+// the configuration the link-local one that the port has by itself, and those of guests, which have
+// no network.
 static void add_addresses(struct rte_tel_data *item, const char *name, const struct port_view *v)
 {
 	static const char *const states[] = {[DAD_TENTATIVE] = " (tentative)",

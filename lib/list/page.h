@@ -7,7 +7,7 @@
 
 #include "view.h"
 
-// Items in one answer: as many as can fit its 16 KB. Those that do not fit are left out; the client
+// Items in one answer: as many as can fit its 16 KB. Items that do not fit are left out; the client
 // requests them again, since items are numbered.
 #define PAGE_ITEMS 64
 
@@ -19,7 +19,7 @@ struct page {
 	const char *filter;  // "" for everything
 };
 
-// Writes the items. Called with the gateway's lock, unless said otherwise.
+// Writes the items. Called with the gateway's lock, unless noted.
 typedef void page_fn(const struct page *p);
 
 page_fn flow_page; // takes the lock itself, and not while it looks through the table of flows

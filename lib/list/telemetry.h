@@ -10,8 +10,8 @@
 
 #include "view.h"
 
-// Registers the commands: the n lists, and what is not a list of views. Control thread, when the
-// gateway is complete.
+// Registers the commands: the n lists, and lists that are no lists of views. Control thread, when
+// the gateway is complete.
 void telemetry_start(struct control *c, const struct view_list lists[], unsigned int n);
 
 // From now on every list is empty, and the gateway can be freed.

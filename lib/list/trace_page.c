@@ -11,7 +11,7 @@
 #include "filter.h"
 #include "trace.h"
 
-#define PAGE 32 // about what fits one answer
+#define PAGE 32 // about as many as fit one answer
 
 // Whether it is the trace of that number. If so, its client is still there.
 static bool is_meant(const struct page *p)
