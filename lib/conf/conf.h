@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The configuration as plain structs, read from a libconfig file and checked as a whole: what
-// conf_load() returns is consistent, every reference resolved, every default filled in.
-// Control thread only. The keys are described in docs/configuration.md.
+// The configuration as plain structs, read from a libconfig file and checked as a whole: a result
+// of conf_load() is consistent, every reference resolved, every default filled in. Control thread
+// only. The keys are described in docs/configuration.md.
 #pragma once
 
 #include <stdbool.h>
@@ -55,8 +55,8 @@ struct conf_iface_addr {
 	struct ip_prefix net;
 };
 
-// Addresses of a port that programs have given the kernel's interface behind it, as VRRP daemons do
-// (RFC 5798). They are no part of the file.
+// Addresses of a port that programs have given the kernel's interface of the port, as VRRP daemons
+// do (RFC 5798). They are no part of the file.
 struct conf_guests {
 	struct ip_addr addr[CONF_GUESTS_MAX];
 	struct rte_ether_addr mac[CONF_GUESTS_MAX]; // of the address; zero: that of the port
@@ -107,7 +107,7 @@ struct conf_neighbour {
 	struct rte_ether_addr mac;
 };
 
-#define CONF_MSS_AUTO UINT16_MAX // what fits the path MTU
+#define CONF_MSS_AUTO UINT16_MAX // the one that fits the path MTU
 
 struct conf_sa {
 	struct conf_where where;
@@ -217,7 +217,7 @@ struct conf {
 	struct ip_addr ike_via[CONF_IKE_VIA_MAX]; // stations with the IKE daemon, one of a family
 	unsigned int ike_port[CONF_IKE_VIA_MAX];  // their indexes in ports
 	unsigned int n_ike_via;
-	unsigned int ike_before; // IKE's policies decide before this one; n_policies: behind all
+	unsigned int ike_before; // IKE's policies decide before this one; n_policies: after all
 	bool pmtu_learn;         // from ICMP errors about ESP packets
 	unsigned int pmtu_min;   // octets, of IPv4; smaller ones are ignored
 	unsigned int pmtu_age_s; // seconds
@@ -229,7 +229,7 @@ struct conf {
 	bool tcp_liberal;              // segments out of the window are accepted
 	bool tcp_pickup;               // connections whose SYN was not seen are tracked
 	struct conf_flow_timeouts flow_timeouts;
-	enum rule_action default_action;    // of what no rule matches
+	enum rule_action default_action;    // of packets that no rule matches
 	bool default_log;                   // as log of a rule
 	struct ip_addr metrics_addr;        // loopback
 	unsigned int metrics_port;          // TCP; 0: not by TCP
@@ -247,14 +247,14 @@ struct conf {
 	struct conf_port *devices;
 	unsigned int n_devices;
 
-	struct conf_arena *arena; // private: memory behind the pointers above
+	struct conf_arena *arena; // private: memory of the arrays above
 	struct conf_tree *tree;   // private: the settings as they were written, keys among them
 };
 
 struct conf_option;
 
-// What is known of a kind of item: as conf_kind.def says, where its array and their number are in
-// struct conf, the size of an item, and its settings (conf_schema.h).
+// A kind of item: its row of conf_kind.def, where its array and their number are in struct conf,
+// the size of an item, and its settings (conf_schema.h).
 struct conf_kind_info {
 	const char *noun, *list, *identity, *scope;
 	bool ordered;
@@ -267,10 +267,9 @@ extern const struct conf_kind_info conf_kinds[CONF_KINDS];
 // The items of a kind; *n: their number.
 const void *conf_items(const struct conf *c, enum conf_kind kind, unsigned int *n);
 
-// Reads and checks the file; also against the configuration that is running (NULL: none), what
-// cannot be changed without a restart. Returns the configuration, or NULL after writing every
-// problem found to errors, one line each, sorted by file and line: "file:line: item: problem, what
-// is allowed".
+// Reads and checks the file; also refuses changes of the running configuration (NULL: none) that
+// need a restart. Returns the configuration, or NULL after writing every problem found to errors,
+// one line each, sorted by file and line: "file:line: item: problem, allowed values".
 struct conf *conf_load(const char *path, const struct conf *running, FILE *errors);
 
 // Writes a line, "note: file:line: rule: why", for each rule of a valid configuration that most
@@ -316,8 +315,8 @@ bool conf_device_is_xdp(const char *device);
 
 #define CONF_ISOLATED_UDP_MAX 16
 
-// Own UDP ports of the inbound SAs and of IKE's (4500), each once: those that the card of an
-// isolated port gives the gateway. Returns how many.
+// Own UDP ports of the inbound SAs and of IKE's (4500), each once: the card of an isolated port
+// gives them to the gateway. Returns their number.
 unsigned int conf_isolated_udp_ports(const struct conf *c, uint16_t ports[CONF_ISOLATED_UDP_MAX]);
 
 // Whether any port has a host.
@@ -333,5 +332,5 @@ unsigned int conf_replay_window(const struct conf *c);
 // Where a setting at the top of the file stands, or the file where it is not written.
 struct conf_where conf_where_of(const struct conf *c, const char *setting);
 
-// Wipes keys. NULL is fine.
+// Wipes keys. NULL is allowed.
 void conf_free(struct conf *c);

@@ -7,7 +7,7 @@
 #include "conf_check.h"
 #include "conf_unsaved.h"
 
-// The name of an item as two texts: what identifies it, and its scope; NULL: that does not matter.
+// The name of an item as two texts: its identity, and its scope; NULL: any.
 struct name {
 	const char *plain, *scope;
 };

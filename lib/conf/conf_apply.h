@@ -5,11 +5,11 @@
 
 #include "conf_change.h"
 
-// The running configuration once more, or NULL after an error for want of memory.
+// The running configuration once more, or NULL after an error about missing memory.
 struct conf *conf_copy(const struct conf *running, FILE *errors);
 
-// Applies all changes of a record to what runs, and checks the whole as conf_load() does. The
-// text has len octets and ends with NUL; name is what messages call it. Returns another
+// Applies all changes of a record to the running configuration, and checks the whole as conf_load()
+// does. The text has len octets and ends with NUL; name identifies it in messages. Returns another
 // configuration, or NULL after writing every problem found to errors, as conf_load() does:
 // "name:line: ..." or the line of the file that conflicts.
 struct conf *conf_change(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that lives as long as a configuration and is wiped with it: of lib/conf and of libconfig
-// (conf_libconfig.c). What allocates runs in conf_arena_run(), and is left at once when there is no
-// memory, so that none of it has to look for that. Private to lib/conf. Any thread; what two
-// threads do at the same time must be with different arenas.
+// (conf_libconfig.c). Code that allocates runs in conf_arena_run(), which returns at once when
+// there is no memory, so that the code does not have to check for that. Private to lib/conf. Any
+// thread; two threads at the same time must use different arenas.
 #pragma once
 
 #include <stdarg.h>

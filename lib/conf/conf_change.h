@@ -43,13 +43,13 @@ struct conf_change {
 		item;        // its numbers in the older and the newer list, as far as it is there
 	const char *setting; // "lifetime.soft_bytes"
 	// The values of the setting as in the file or by default. NULL: it has none, or is a key,
-	// which nobody is shown. Both NULL, and no key: it has no value in either, what follows
+	// which is never shown. Both NULL, and no key: it has no value in either; a value derived
 	// from other settings has changed.
 	const char *from, *to;
 	const char *key_file; // that the keys of an SA were read from; NULL: none
 	bool secret;          // the setting is a key
 	bool restart;         // is for the next start, not for a reload
-	bool unsaved;         // what it changes was changed at run time
+	bool unsaved;         // the changed setting was changed at run time
 };
 
 struct conf_changes {
@@ -58,7 +58,7 @@ struct conf_changes {
 	struct conf_arena *arena; // private: memory of the list
 };
 
-// What makes one configuration of another: what a reload would change. Of a list whose order has
+// The changes that make one configuration of another, as a reload would. Of a list whose order has
 // changed, as few moved items as explain the new order. Refers to both, which must outlive it.
 // Returns NULL without memory.
 struct conf_changes *conf_diff(const struct conf *from, const struct conf *to);
@@ -69,8 +69,9 @@ void conf_changes_add(struct conf_changes *list, struct conf_change c);
 // NULL is allowed.
 void conf_changes_free(struct conf_changes *list);
 
-// Says what a difference is: "added", "removed", "changed", "moved".
+// The word for a difference: "added", "removed", "changed", "moved".
 const char *conf_change_word(const struct conf_change *c);
 
-// Writes a difference as a record, with all keys. What a record cannot do is a comment in it.
+// Writes a difference as a record, with all keys. Differences that a record cannot make are
+// comments in it.
 void conf_changes_write(const struct conf_changes *list, FILE *out);

@@ -19,7 +19,7 @@ static void go_to(struct conf_record *in, const char *p)
 			in->where.line++;
 }
 
-// Behind a comment, if one begins at p.
+// Returns the end of a comment, if one begins at p.
 static const char *skip_comment(const char *p)
 {
 	const char *end;
@@ -107,7 +107,7 @@ static bool words_read(struct conf_record *in, struct conf_words *w)
 	return true;
 }
 
-// --- what they mean ---
+// --- meaning ---
 
 // The number of a word; n, after a message, if it is none of them.
 static unsigned int word_choose(struct conf_reader *r, const struct conf_change *c,
@@ -153,7 +153,7 @@ static bool kind_find(struct conf_reader *r, const char *word, struct conf_chang
 	const char *nouns[CONF_KINDS];
 	unsigned int n = 0, i;
 
-	// Those that everything is about come first, for messages.
+	// Kinds of most changes come first, for messages.
 	for (i = 0; i < CONF_KINDS; i++) {
 		kinds[n] = i < CONF_KINDS - CONF_SA ? CONF_SA + i : CONF_KINDS - 1 - i;
 		nouns[n] = conf_kinds[kinds[n]].noun;
@@ -165,7 +165,7 @@ static bool kind_find(struct conf_reader *r, const char *word, struct conf_chang
 	return i < n;
 }
 
-// word: those behind the verb.
+// word: the words after the verb.
 static bool place_parse(struct conf_reader *r, struct conf_change *c, const char *const word[])
 {
 	const struct conf_kind_info *kind = &conf_kinds[c->kind];
@@ -187,7 +187,7 @@ static bool place_parse(struct conf_reader *r, struct conf_change *c, const char
 	return false;
 }
 
-// word: those behind the verb.
+// word: the words after the verb.
 static bool name_parse(struct conf_reader *r, struct conf_change *c, const char *const word[])
 {
 	const struct conf_kind_info *kind = &conf_kinds[c->kind];

@@ -12,15 +12,15 @@
 // made.
 struct conf_words {
 	struct conf_where where;
-	const char *word[CONF_WORDS_MAX + 1]; // NULL behind the last
+	const char *word[CONF_WORDS_MAX + 1]; // NULL after the last
 	unsigned int n;
-	// What stands between { and }, and where it begins; NULL: nothing is added or set.
+	// The text between { and }, and its beginning; NULL: nothing is added or set.
 	const char *settings;
 	size_t settings_len;
 	struct conf_where settings_where;
 };
 
-// What has not been read yet of a record; ends with NUL.
+// The unread rest of a record; ends with NUL.
 struct conf_record {
 	struct conf_reader *r;
 	const char *p;
@@ -31,11 +31,11 @@ struct conf_record {
 // Begins with the text of a request. False, after a message, if it is none.
 bool conf_record_begin(struct conf_record *in, struct conf_reader *r);
 
-// Reads the words and finds the settings of the next change, and reports those that do not end, and
-// a record without a change. False behind the last.
+// Reads the words and finds the settings of the next change, and reports settings that do not end,
+// and a record without a change. False after the last.
 bool conf_record_next(struct conf_record *in, struct conf_words *w);
 
-// Says what the words mean, of an IKE daemon or not. False after a message.
+// Interprets the words, of an IKE daemon or not. False after a message.
 bool conf_change_parse(struct conf_reader *r, const struct conf_words *w, struct conf_change *c);
 
 // Parses the settings of the change, if it has some. False after a message. In any case the caller

@@ -7,7 +7,7 @@
 #include "dpdk_compat.h"
 
 #define OBJECT_OVERHEAD 256   // octets of a packet buffer in front of its room, and to spread them
-#define FRAME_OVERHEAD  274   // of the room: what is around the packet, and what ESP may add
+#define FRAME_OVERHEAD  274   // of the room: headers, and octets that ESP may add
 #define ROOM_MIN        2176  // octets
 #define LARGE_ROOM      65535 // of a buffer for a reassembled packet
 #define LACP_ROOM       320   // the same of one for LACP
@@ -226,7 +226,7 @@ static void check_pmtu(struct conf_reader *r)
 			r->c->pmtu_min, largest);
 }
 
-// Another process can share what is in files only.
+// Another process can share only memory that is in files.
 static void check_capture(struct conf_reader *r)
 {
 	if (r->c->capture && !r->c->hugepages)
@@ -234,7 +234,7 @@ static void check_capture(struct conf_reader *r)
 			"needs shared memory, must be false or memory.hugepages true");
 }
 
-// For what only the daemon can check.
+// For checks that only the daemon can do.
 static void note_cpus(struct conf_reader *r)
 {
 	config_setting_t *cpus = conf_at(r->root, "cpus");
@@ -260,7 +260,7 @@ void conf_check(struct conf_reader *r)
 		conf_devices_list(r->c);
 }
 
-// --- against what runs ---
+// --- against the running configuration ---
 
 // group and absent: see check_same_group().
 static void check_same(struct conf_reader *r, const struct conf_option *o, config_setting_t *group,
@@ -278,7 +278,7 @@ static void check_same(struct conf_reader *r, const struct conf_option *o, confi
 }
 
 // group: where the settings may stand; of a group that is not there, the one around it, and absent
-// is what stands in front of their names then.
+// precedes their names then.
 static void check_same_group(struct conf_reader *r, const struct conf_option *options,
 	config_setting_t *group, const char *absent, const void *base, const void *running)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ports that the kernel shares: what can go wrong with them is refused.
+// Ports that the kernel shares: mistakes with them are refused.
 #include "conf_check.h"
 
 #define IKE_NAT_PORT 4500 // of SAs that IKE adds at any time (RFC 3948)

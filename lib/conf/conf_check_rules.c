@@ -147,8 +147,8 @@ static void find_tunnels(struct conf_reader *r, config_setting_t *item, struct c
 			r, s, (const struct conf_names *[]){policies, sas, NULL}, rule->tunnel);
 }
 
-// A rule that drops should drop everything; one that accepts should not be taken for leave to send
-// what belongs nowhere.
+// A rule that drops should drop everything; one that accepts should not accept packets of no
+// connection.
 static void complete_states(struct conf_rule *rule)
 {
 	if (rule->n_states > 0)

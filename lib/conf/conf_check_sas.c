@@ -34,8 +34,7 @@ static void check_options(struct conf_reader *r, const struct conf_option *optio
 	}
 }
 
-// What a packet's SA is found by: inbound the SPI, outbound the peer finds it by SPI, too (RFC 4301
-// 4.1).
+// Key of a packet's SA: inbound the SPI, outbound the peer finds it by SPI, too (RFC 4301 4.1).
 static int compare_spis(const struct conf *c, unsigned int a, unsigned int b)
 {
 	const struct conf_sa *x = &c->sas[a], *y = &c->sas[b];
@@ -80,7 +79,7 @@ static bool is_reachable(
 	return !r->nets_known || !r->routes_known || conf_egress_port(r->c, from, a) >= 0;
 }
 
-// A link-local address would have to say on which link.
+// A link-local address would need the name of its link.
 static bool check_scope(struct conf_reader *r, config_setting_t *s, const struct ip_addr *a)
 {
 	bool narrow = s != NULL && ip_addr_is_link_local(a);
@@ -186,7 +185,7 @@ static void check_lifetime(struct conf_reader *r, config_setting_t *item, const 
 			UINT32_MAX);
 }
 
-// A peer that may be anywhere is found by what it sends, which goes through a NAT in UDP only.
+// remote = "any" needs UDP encapsulation: the endpoint is learnt from authenticated packets.
 static void check_anywhere(struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
 {
 	config_setting_t *remote = conf_given(item, "remote");

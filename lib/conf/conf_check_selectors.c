@@ -91,7 +91,7 @@ static bool is_unknown(const struct conf_option *options, const config_setting_t
 static bool all_accepted(
 	const struct conf_option *options, const config_setting_t *item, const char *const names[])
 {
-	if (!config_setting_is_group(item)) // what it is instead has no names
+	if (!config_setting_is_group(item)) // there is no name for a list of the others
 		return false;
 	for (int i = 0; i < config_setting_length(item); i++)
 		if (is_unknown(options, config_setting_get_elem(item, (unsigned int)i)))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "conf_check.h"
 
-// The port that receives ESP of an SA: to an address of the port, or to a host behind another.
+// The port that receives ESP of an SA: to an address of the port, or to a host behind another port.
 // -1: none is known.
 static int port_of(const struct conf *c, const struct conf_sa *sa)
 {
@@ -50,8 +50,8 @@ static int port_of_network(const struct conf *c, const struct ip_prefix *net)
 	return -1;
 }
 
-// A tunnel with its ends exchanged, or with an SA that ends at the wrong port, would send in clear
-// what it should protect.
+// A tunnel with its ends exchanged, or with an SA that ends at the wrong port, would send packets
+// in clear that it should protect.
 static void check_end(struct conf_reader *r, config_setting_t *policy, const char *name,
 	const struct ip_prefix *net, bool unprotected)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Policies that never match. Ten thousand of them have only a few shapes: what they restrict and
-// by how many bits. A policy is covered by one of another shape only if that has its prefixes
-// shortened to the shape's lengths, which is looked up among all policies.
+// Policies that never match. Ten thousand of them have only a few shapes: the restricted fields,
+// and the lengths of prefixes. A policy is covered by one of another shape only if that has its
+// prefixes shortened to the shape's lengths, which is looked up among all policies.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The devices of ports, as far as their names say: an address on a bus, or a driver of DPDK with a
-// number, and arguments. Whether this machine has them is the daemon's to check.
+// The devices of ports, as far as their names describe them: an address on a bus, or a driver of
+// DPDK with a number, and arguments. Whether this machine has them is the daemon's to check.
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +129,7 @@ static bool has_driver(const char *device)
 	return has_prefix(device, drivers, RTE_DIM(drivers));
 }
 
-// The driver most like the one in a device's name; NULL if none is. *rest: what follows its name.
+// The driver most like the one in a device's name; NULL if none is. *rest: the text after its name.
 static const char *nearest_driver(const char *device, const char **rest)
 {
 	size_t len = strcspn(device, ",");

@@ -16,10 +16,10 @@ struct diff {
 struct pair {
 	const struct conf_option *options;
 	const config_setting_t *from, *to;  // NULL: it was not written
-	const void *from_base, *to_base;    // what was read from it
+	const void *from_base, *to_base;    // the configuration that was read from it
 	const char *path;                   // in front of its settings: "lifetime."
 	bool optional;                      // without the group they have no defaults
-	const struct conf_change *template; // what all differences have in common
+	const struct conf_change *template; // fields that all differences share
 };
 
 static void difference_add(struct diff *d, struct conf_change c)
@@ -94,7 +94,7 @@ static const char *value_text(const struct pair *p, const struct conf_option *o,
 	return group != NULL || !p->optional ? field_text(o, base) : NULL;
 }
 
-// Digits can be written in several ways.
+// Numbers with different digits may be equal.
 static bool keys_equal(const config_setting_t *a, const config_setting_t *b)
 {
 	uint8_t x[CRYPTO_CIPHER_KEY_MAX + CRYPTO_AUTH_KEY_MAX] = {0}, y[sizeof(x)] = {0};
@@ -111,7 +111,7 @@ static bool keys_equal(const config_setting_t *a, const config_setting_t *b)
 
 // --- settings ---
 
-// What has no field is compared as it is written: names, which are always written in one way.
+// Settings without a field are compared as text: names, which have only one form.
 static bool is_equal(const struct pair *p, const struct conf_option *o)
 {
 	if (o->type == &conf_type_key)
@@ -219,8 +219,8 @@ static int *items_match(const struct side *from, const struct side *to, bool *wa
 	return index;
 }
 
-// By index of to: those that stay where they are while the others move around them, the longest
-// sequence that ascends in from as well.
+// By index of to: items that stay while the others move around them, the longest sequence that
+// ascends in from as well.
 static bool *items_in_order(const int *index, unsigned int n)
 {
 	unsigned int *last = conf_alloc(n + 1, sizeof(last[0])); // by length, of the best so far

@@ -6,7 +6,7 @@
 #include "conf_schema.h"
 
 #define SHOWN_MAX      120 // octets of a text from the file in a message
-#define KEY_DIGITS_MIN 20  // so many hexadecimal digits could be a key; a MAC address has 12
+#define KEY_DIGITS_MIN 20  // this many hexadecimal digits could be a key; a MAC address has 12
 
 struct conf_message {
 	struct conf_message *next;
@@ -75,7 +75,7 @@ static const struct conf_kind_info *kind_of(const config_setting_t *s)
 	return NULL;
 }
 
-// 'sa "to-b"', or 'sa 3' if it does not say its name.
+// 'sa "to-b"', or 'sa 3' if it has no name.
 static const char *item_label(const config_setting_t *item)
 {
 	const struct conf_kind_info *kind = kind_of(item);
@@ -94,7 +94,7 @@ static const char *setting_path(const config_setting_t *s)
 	return conf_format("%s.%s", setting_path(s->parent), conf_show(s->name));
 }
 
-// What stands between the line and the problem: 'sa "to-b": spi: ', or nothing.
+// The text between the line and the problem: 'sa "to-b": spi: ', or nothing.
 static const char *setting_label(const config_setting_t *s)
 {
 	const config_setting_t *item = s;
@@ -136,7 +136,7 @@ void conf_err(struct conf_reader *r, config_setting_t *s, const char *fmt, ...)
 	va_list ap;
 
 	// An element of an array goes by the array's name and line; libconfig takes the line of a
-	// string in an array from what comes behind it.
+	// string in an array from the token after it.
 	if (s->name == NULL && s->parent != NULL && kind_of(s) == NULL)
 		s = s->parent;
 	va_start(ap, fmt);

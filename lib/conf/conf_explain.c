@@ -74,8 +74,8 @@ static const char *absent_text(const struct conf_option *o)
 	return conf_format("`%s`%s%s", o->def, o->absent != NULL ? "; " : "", absent);
 }
 
-// Groups have no changes of their own, lists those of their elements. What is not in the file is no
-// change of it.
+// Groups have no changes of their own, lists those of their elements. Settings that are not in the
+// file do not change with it.
 static const char *change_text(const struct conf_option *o)
 {
 	bool restart = o->restart || (o->shape == CONF_LIST && conf_kind_needs_restart(o->kind));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each setting means, from the rows of conf_option.def and sa_option.def: for culvertctl
+// The meaning of each setting, from the rows of conf_option.def and sa_option.def: for culvertctl
 // explain and the tables of docs/configuration.md. Any thread.
 #pragma once
 
@@ -8,9 +8,9 @@
 // A setting as text of Markdown. Valid until the callback returns.
 struct conf_explanation {
 	const char *setting; // "sas.udp.keepalive"
-	const char *value;   // what it may be
+	const char *value;   // its possible values
 	const char *absent;  // default, or "required"; "" for a group
-	const char *change;  // what a change needs: "reload" or "restart"; "" for a group
+	const char *change;  // needed for a change: "reload" or "restart"; "" for a group
 	const char *only;    // "direction `out`": the SAs or policies that it is for; "": all
 	const char *help;
 };

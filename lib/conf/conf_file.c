@@ -113,7 +113,7 @@ static bool is_new(struct conf_reader *r, const struct text *t)
 	return true;
 }
 
-// The folder of all files that are included, also of those whose names begin with a slash.
+// The folder of all included files, also of names that begin with a slash.
 static const char *include_dir(const struct conf_reader *r)
 {
 	return r->dir[0] != '\0' ? r->dir : ".";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libconfig calls in the place of the C library where conf_arena.h has no function of the same
-// type, see libconfig.symbols: libconfig 1.5 does not look whether it got memory, and frees keys
-// without wiping them. Without memory it is left at once, and all that it has goes with the arena.
-// Numbers are read in the C locale, in which culvertd and culvertctl are all the time, so it needs
-// none of its own.
+// Functions that libconfig calls in place of the C library, where conf_arena.h has no function of
+// the same type, see libconfig.symbols: libconfig 1.5 does not check for failed allocations, and
+// frees keys without wiping them. Without memory it is left at once, and its memory is freed with
+// the arena. Numbers are read in the C locale, in which culvertd and culvertctl are all the time,
+// so it needs none of its own.
 #include <locale.h>
 
 #include "conf_arena.h"

@@ -6,8 +6,8 @@
 #include "conf_change.h"
 #include "conf_schema.h"
 
-// Writes the keys of an item, which were read from that file (NULL: from none), or what is to be
-// there in their place.
+// Writes the keys of an item, which were read from that file (NULL: from none), or the text for
+// their place.
 typedef void keys_print(FILE *out, const config_setting_t *item, const char *key_file);
 
 static keys_print keys_hide;
@@ -200,7 +200,7 @@ void conf_print_diff(const struct conf_changes *list, FILE *out)
 
 // --- differences as a record ---
 
-// What a record cannot do is a comment.
+// Differences that a record cannot make are comments.
 static void print_comment(FILE *out, const struct conf_change *c)
 {
 	const char *setting = c->setting != NULL ? c->setting : "";

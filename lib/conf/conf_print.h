@@ -5,7 +5,7 @@
 
 #include "conf_change.h"
 
-// The whole configuration, without comments and with what it includes.
+// The whole configuration, without comments and with included files.
 void conf_print(const struct conf *c, FILE *out);
 
 // The SAs and policies that the other end of the tunnels needs: directions and ends exchanged.

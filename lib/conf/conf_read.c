@@ -278,8 +278,8 @@ void conf_read_group(struct conf_reader *r, const struct conf_option *options,
 	for (const struct conf_option *o = options; o->name != NULL; o++) {
 		config_setting_t *s = conf_member(group, o->name);
 
-		// A rejected setting leaves its default, so that nothing is said about what
-		// follows.
+		// A rejected setting leaves its default, so that later checks report nothing about
+		// it.
 		set_default(r, o, base);
 		if (s != NULL)
 			read_option(r, o, s, base);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // libconfig 1.5 reads an integer of more than 32 bits as another one without a word, takes a NUL
 // octet for the end, lets a string or comment run on into the next file, joins two strings of an
-// array if there is no comma between them, and ends the process when it includes a
-// folder. Of other mistakes it says "syntax error" and the line of the token that follows, which is
-// far away if a quotation mark is missing. So its tokens are looked at first. What is wrong in ways
-// that are not looked for here it reports itself.
+// array if there is no comma between them, and ends the process when it includes a folder. For
+// other mistakes it reports "syntax error" and the line of the token that follows, which is far
+// away if a quotation mark is missing. So the tokens are checked here first; libconfig reports the
+// other mistakes itself.
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static void go_to(struct scan *s, const char *p)
 			s->where.line++;
 }
 
-// What follows says nothing more.
+// The tokens after it tell nothing more.
 static void scan_end(struct scan *s)
 {
 	s->p += strlen(s->p);
@@ -98,7 +98,7 @@ static void end_value(struct scan *s)
 	s->assigned = false;
 }
 
-// What follows a string, and cannot if it ends where it was meant to.
+// Tokens that cannot follow a string that ends where it was meant to.
 static void check_after_string(struct scan *s, unsigned int line)
 {
 	char next = s->p[strspn(s->p, " \t")];
@@ -158,7 +158,7 @@ static bool fail_letters(struct scan *s, const char *number, const char *end)
 	return true;
 }
 
-// A number with L behind it is read as one of 64 bits, every other integer must fit 32.
+// A number with L after it is read as one of 64 bits, every other integer must fit 32.
 static void scan_number(struct scan *s)
 {
 	const char *number = s->p;
@@ -249,7 +249,7 @@ static void fail_open(struct scan *s)
 	s->depth = 0;
 }
 
-// After a bracket of another kind nothing can be said about those that follow.
+// After a bracket of another kind the brackets that follow cannot be checked.
 static void scan_closing(struct scan *s)
 {
 	static const char opening[] = "({[", closing[] = ")}]";
@@ -267,7 +267,7 @@ static void scan_closing(struct scan *s)
 	end_value(s);
 }
 
-// The text behind '@include "' if that is what stands at the start of a line.
+// The text after '@include "' at the start of a line, or NULL.
 static const char *include_name(const char *p)
 {
 	p += strspn(p, " \t");

@@ -23,7 +23,7 @@ static const char *const mss_clamps[] = {"auto", NULL};                        /
 static const char *const error_checks[] = {"check", "trust", NULL};  // bool errors_trusted
 static const char *const tcp_checks[] = {"strict", "liberal", NULL}; // bool tcp_liberal
 
-// What conf_type_ports fills in.
+// Filled in by conf_type_ports.
 #define CHECK_PAIR(type, member)                                                                   \
 	static_assert(                                                                             \
 		offsetof(type, member##_max) == offsetof(type, member##_min) + 2, "not a pair")

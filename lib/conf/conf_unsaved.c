@@ -45,7 +45,7 @@ void conf_unsaved_add(struct conf_tree *tree, enum conf_kind kind, const config_
 				.verb = CONF_ADD, .kind = kind, .name = conf_identity(kind, item)});
 }
 
-// An item that the file does not have leaves nothing behind.
+// An item that the file does not have leaves no entry.
 static void name_delete(struct conf_tree *tree, enum conf_kind kind, const char *name)
 {
 	const struct conf_change *item = find(tree, kind, name, NULL);
@@ -82,7 +82,7 @@ void conf_unsaved_set(struct conf_tree *tree, const struct conf_change *c, const
 	}
 }
 
-// The tree has keys in the place of the file that they were read from.
+// The tree has keys instead of the file that they were read from.
 static bool is_about(const char *unsaved, const char *setting)
 {
 	size_t len = strcspn(setting, "."); // of the group that it is in

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What differs between the versions of libconfig that Culvert builds with, 1.5 (Debian 12) and 1.7
+// Differences between the versions of libconfig that Culvert builds with, 1.5 (Debian 12) and 1.7
 // (Debian 13). Private to lib/conf.
 #pragma once
 
@@ -18,7 +18,7 @@ static inline void libconfig_include_from(config_t *file, const char *folder)
 	config_set_include_dir(file, folder);
 }
 
-// The NAME of an included file, by what libconfig calls the file.
+// The NAME of an included file, by libconfig's name of the file.
 static inline const char *libconfig_include_name(const char *file, const char *folder)
 {
 	(void)folder;
