@@ -10,5 +10,5 @@
 // interfaces were made. Returns 0, or -EIO after a message.
 int host_guests_start(const struct control *c);
 
-// Takes over what has changed. Call every 100 ms or so, with the gateway's lock.
+// Applies changes. Call every 100 ms or so, with the gateway's lock.
 void host_guests_tick(struct control *c);

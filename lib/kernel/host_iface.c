@@ -39,7 +39,7 @@ static void exists_error(const struct conf_port *c)
 
 int host_iface_check(const struct conf *conf, bool is_running)
 {
-	// Who has no privileges cannot know.
+	// Without privileges this is unknown.
 	const bool may_be_own = is_running || capabilities_lack_network();
 	int rc = 0;
 
@@ -289,7 +289,7 @@ struct routes {
 	unsigned int n;
 };
 
-static struct routes kernel; // those that the kernel has of the gateway
+static struct routes kernel; // addresses of the gateway that the kernel has
 
 static int compare(const void *a, const void *b)
 {

@@ -2,7 +2,7 @@
 // The kernel's interface behind a port (struct conf_port, host): a TAP device with the port's link
 // address, MTU, addresses and routes. It disappears with the daemon. The kernel resolves no
 // neighbours there (IFF_NOARP), and learns nothing from the link: that is the gateway's task.
-// Control thread, before privileges are dropped, unless said otherwise.
+// Control thread, before privileges are dropped, unless noted.
 #pragma once
 
 #include <stdbool.h>
@@ -27,10 +27,9 @@ int host_iface_addrs(unsigned int port, const struct conf_port *c, const struct 
 // thread.
 bool host_iface_gave(unsigned int port, const struct ip_addr *addr);
 
-// Gives the kernel the routes by the hosts behind ports that the configuration means
-// (host_route.h), and takes those that it had by an earlier one. Their metric is high: its others
-// come first. A route that the kernel refuses is logged. Needs CAP_NET_ADMIN. Also the device
-// thread, after that.
+// Installs kernel routes via host interfaces (host_route.h), and removes those of the previous
+// configuration. High metric: other routes win. A route that the kernel refuses is logged. Needs
+// CAP_NET_ADMIN. Also the device thread, after that.
 void host_iface_routes(const struct conf *conf);
 
 // Sets the carrier to whether the port has a link. fd is that of host_iface_open(). Any time.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which routes the kernel gets for the hosts behind ports (host_iface.h): those of the
-// configuration that lead out of such ports, and one for each network behind a tunnel that such a
-// route covers. Routes into tunnels have a source address that the policy covers: programs send
-// from it. Pure functions, any thread.
+// Routes of the kernel for the hosts behind ports (host_iface.h): those in the configuration that
+// lead out of such ports, and one for each remote network of a tunnel that such a route covers.
+// Routes into tunnels have a source address that the policy covers, which programs use. Pure
+// functions, any thread.
 #pragma once
 
 #include "conf.h"

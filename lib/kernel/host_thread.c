@@ -29,7 +29,7 @@ enum host_state {
 	REPORTED, // the control thread has posted that
 };
 
-// A host behind a port. The thread alone writes what it counts.
+// A host behind a port. The thread alone writes its counters.
 struct host_port {
 	uint16_t port;
 	int fd;
@@ -106,7 +106,7 @@ int host_thread_open(struct host_thread **thread, const struct control *c)
 	struct host_thread *h = NULL;
 	int rc = 0;
 
-	// All of them, so that all that is wrong is said at once.
+	// All of them, so that all mistakes are logged at once.
 	for (unsigned int i = 0; i < conf->n_ports; i++) {
 		if (conf->ports[i].host == NULL)
 			continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The thread between the workers and the kernel's interfaces behind ports (host_iface.h): it writes
-// what workers punt, and hands what the kernel sends to the workers (lib/dp/host.h). A flood delays
-// neither workers nor the control thread. Control thread, unless said otherwise.
+// punted packets, and hands packets of the kernel to the workers (lib/dp/host.h). A flood delays
+// neither workers nor the control thread. Control thread, unless noted.
 #pragma once
 
 #include <stdbool.h>
@@ -15,9 +15,9 @@ struct host_thread;
 // none has. Returns 0; -ENOMEM or -EIO after a message.
 int host_thread_open(struct host_thread **h, const struct control *c);
 
-// What the daemon does for the thread.
+// Functions of the daemon for the thread.
 struct host_thread_io {
-	// Takes from the calling thread what it may not do. Returns 0 or -errno.
+	// Takes privileges from the calling thread that it must not have. Returns 0 or -errno.
 	int (*confine)(void *arg);
 	// Wakes a worker that has been given packets.
 	void (*wake)(void *arg, unsigned int worker);
@@ -36,8 +36,8 @@ void host_thread_link(const struct host_thread *h, uint16_t port, bool up);
 // gateway's lock.
 void host_thread_tick(struct host_thread *h, const struct conf *conf);
 
-// What the thread has counted: packets that the kernel sent as originated, those that it accepted
-// as local. With the gateway's lock.
+// Counters of the thread: packets that the kernel sent as originated, packets that it accepted as
+// local. With the gateway's lock.
 struct counters host_thread_counters(const struct host_thread *h);
 
 // Packets given to the kernel behind a port and received from it. With the gateway's lock.
@@ -53,7 +53,7 @@ uint64_t host_thread_held(const struct host_thread *h);
 // Ends the thread, while workers still run.
 void host_thread_stop(struct host_thread *h);
 
-// Drops what workers have left for the kernel, when all have ended.
+// Drops packets that workers have left for the kernel, when all have ended.
 void host_thread_drop(struct host_thread *h);
 
 // Removes the interfaces.

@@ -56,7 +56,7 @@ bool iface_flags(unsigned int *flags, const char *name)
 	return known;
 }
 
-// IFF_RUNNING would lag behind by up to a second.
+// IFF_RUNNING would be up to a second late.
 bool iface_has_link(const char *device)
 {
 	struct ethtool_value link = {.cmd = ETHTOOL_GLINK, .data = 1};

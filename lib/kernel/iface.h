@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel says of its network interfaces: those that devices of ports attach to, and TAPs
+// State of the kernel's network interfaces: interfaces that devices of ports attach to, and TAPs
 // that DPDK's drivers have made. A TAP that was moved to another network namespace still works, but
 // its name and number are unknown here: only the driver's descriptor shows whether it exists. Any
 // thread.

@@ -19,8 +19,8 @@
 
 // --- offloads ---
 
-// Of received packets, and of those that the other end of a veth pair sends; as ethtool -k names
-// them, and the words for ethtool -K.
+// Of received packets, and of packets from the other end of a veth pair; as ethtool -k names them,
+// and the words for ethtool -K.
 struct offload {
 	const char *feature, *word;
 };
@@ -205,7 +205,7 @@ static void share_warn(const struct conf *conf, const struct conf_port *c, const
 	freeifaddrs(all);
 }
 
-// --- what the port needs ---
+// --- needs of the port ---
 
 static void interfaces_list(char list[TEXT_LIST_SIZE])
 {
@@ -233,7 +233,7 @@ static bool interface_check(const struct conf_port *c, const char *name)
 	return false;
 }
 
-// Packet sockets truncate what is longer than a frame of their ring. Returns 0 or, after a message,
+// Packet sockets truncate packets longer than a frame of their ring. Returns 0 or, after a message,
 // -EIO.
 static int frame_check(const struct conf_port *c)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hides the frames of an interface from the kernel, which receives those of packet sockets as well:
 // once it has the gateway's addresses, by a host behind any port, it would accept packets for them
-// past all policies. A chain of nftables drops the frames at the interface's ingress, behind the
-// packet sockets. Its table belongs to a socket of this process: nobody else can change it, and it
-// disappears with the process, however that ends.
+// past all policies. A chain of nftables drops the frames at the interface's ingress, after the
+// packet sockets. Its table belongs to a socket of this process: no other process can change it,
+// and it disappears with the process, however that ends.
 #pragma once
 
 #include "conf.h"

@@ -23,7 +23,7 @@ struct netlink_request {
 	};
 };
 
-// Begins a request of a type, with a message of so many octets behind the head, zeroed. flags:
+// Begins a request of a type, with a zeroed message of that many octets after the header. flags:
 // NLM_F_* beside those of every request.
 void netlink_begin(struct netlink_request *r, uint16_t type, uint16_t flags, size_t message);
 
@@ -44,7 +44,7 @@ int netlink_send(struct netlink_request *r);
 // -errno.
 int netlink_dump(uint16_t type, void (*each)(void *arg, const struct nlmsghdr *m), void *arg);
 
-// The value of an attribute of at least len octets, which follows a message of so many octets.
+// The value of an attribute of at least len octets, which follows a message of that many octets.
 // NULL: it has none.
 const void *netlink_attribute(const struct nlmsghdr *m, size_t message, uint16_t type, size_t len);
 

@@ -5,12 +5,12 @@
 #include "conf.h"
 #include "log.h"
 
-// Logs what is wrong with a port, with its place in the configuration.
+// Logs a mistake of a port, with its place in the configuration.
 #define port_error(c, fmt, ...)                                                                    \
 	log_error("%s:%u: port \"%s\": " fmt, (c)->where.file, (c)->where.line, (c)->name,         \
 		##__VA_ARGS__)
 
-// The same of what may be intended.
+// The same for a setting that may be intended.
 #define port_warn(c, fmt, ...)                                                                     \
 	log_warn("%s:%u: port \"%s\": " fmt, (c)->where.file, (c)->where.line, (c)->name,          \
 		##__VA_ARGS__)

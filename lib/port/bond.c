@@ -40,7 +40,7 @@ struct member {
 
 struct bond {
 	enum conf_bond kind;
-	uint16_t id; // ethdev's number of what is made of them
+	uint16_t id; // ethdev's number of the device made of them
 	unsigned int n;
 	struct member member[CONF_MEMBERS_MAX];
 };
@@ -96,8 +96,8 @@ static int removal_request(uint16_t id, const struct rte_eth_dev_info *info)
 }
 
 // Drivers that announce events about their link do not all raise them (net_tap, e1000e in QEMU): if
-// they announce none, net_bonding looks at the link itself, every 10 ms. That of virtio_user raises
-// them, and needs to be asked for them: see port.c.
+// they announce none, net_bonding looks at the link itself, every 10 ms. The driver of virtio_user
+// raises them on request: see port.c.
 static void link_poll(const struct rte_eth_dev_info *info)
 {
 	uint32_t *flags = (uint32_t *)(uintptr_t)info->dev_flags; // no function sets them
@@ -318,7 +318,7 @@ int bond_listen_to_all(const struct bond *b)
 	return rc;
 }
 
-// Notes whether an open member is still there.
+// Records whether an open member is still there.
 static void open_check(struct member *m, const struct conf_port *c, const char *device)
 {
 	bool was_there = m->state == MEMBER_OPEN;
@@ -344,7 +344,7 @@ static bool can_join(const struct conf_port *c, const char *device, bool returns
 	return false;
 }
 
-// What is to be done with a member.
+// Work to be done for a member.
 struct member_use {
 	const struct conf_port *c; // of the port
 	const char *device;        // of the member

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The members of a port: several devices that work as one, an ethdev that DPDK's driver net_bonding
 // makes of theirs (docs/decisions/0041-bonding.md). They all have the link address of the port from
-// the start: when another one takes over, there is nothing to set for which a privilege is needed.
-// The thread that has the port (device_thread.h), unless said otherwise.
+// the start: when another one takes over, no privilege is needed to set anything. The thread that
+// has the port (device_thread.h), unless noted.
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@ struct bond;
 // NULL with errno ENOMEM.
 struct bond *bond_new(const struct conf_port *c);
 
-// What an ethdev made of members has to be like.
+// Required features of an ethdev made of members.
 struct bond_params {
 	const struct conf *conf;
 	const struct conf_port *c; // of the port
@@ -27,16 +27,16 @@ struct bond_params {
 };
 
 // Opens the members that are there and makes an ethdev of them, *id, which is not configured yet.
-// One is enough: those that are missing or fail are left out, with a warning. Every failure is
+// One is enough: members that are missing or fail are left out, with a warning. Every failure is
 // logged with its cause and the remedy. Returns 0, or -EIO; then no member is open.
 int bond_open(uint16_t *id, struct bond *b, const struct bond_params *p);
 
-// Limits what the ethdev offers to the queues that every open member has: net_bonding asks drivers
-// again, and does not know what device_identify() knows.
+// Limits the queues of the ethdev to those of every open member: net_bonding asks drivers again,
+// and does not know the results of device_identify().
 void bond_limit(struct rte_eth_dev_info *info, const struct bond *b);
 
-// Once that is started. From then on net_bonding logs that it cannot undo, without privileges, what
-// may stay as it is; those lines are left out.
+// Once that is started. From then on net_bonding logs that it lacks the privileges to undo settings
+// that may stay; those lines are left out.
 void bond_ready(void);
 
 // Closes the members, after the ethdev made of them was closed.
@@ -53,9 +53,9 @@ unsigned int bond_ids(uint16_t id[CONF_MEMBERS_MAX], const struct bond *b);
 // that is there is only logged. Call every 100 ms or so. Control thread.
 bool bond_is_lost(struct bond *b, const struct conf_port *c, bool returns);
 
-// What a member is if it does not work for the port: "absent", it is missing, or "failed", it did
+// State of a member that does not work for the port: "absent", it is missing, or "failed", it did
 // not open. NULL: it works, with or without a link. Any thread that holds the gateway's lock, while
-// the port is open. The same holds for those that follow.
+// the port is open. The same holds for the functions below.
 const char *bond_failure(const struct bond *b, unsigned int member);
 
 // The ethdev of a member and its link. False: it is not open.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What sysfs says of a device, and of the driver that the kernel has given it. Any thread.
+// State of a device in sysfs, and the driver that the kernel has given it. Any thread.
 #pragma once
 
 #include <stdbool.h>

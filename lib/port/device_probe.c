@@ -82,7 +82,7 @@ static int device_probe(uint16_t *id, const char *device)
 	return rc < 0 ? rc : rte_eth_dev_get_port_by_name(name, id);
 }
 
-// Names the commonest causes, after what DPDK said about it.
+// Names the commonest causes, after DPDK's own messages.
 static void explain_missing(const struct conf_port *c, int error)
 {
 	char pci[CONF_PCI_NAME_MAX];
@@ -135,7 +135,7 @@ int device_find(uint16_t *id, const struct conf_port *c)
 	return 0;
 }
 
-// The largest mtu. Some drivers say it as the size of a frame only, which rte_eth_dev_configure()
+// The largest mtu. Some drivers give only the size of a frame, which rte_eth_dev_configure()
 // checks.
 static uint32_t mtu_max(const struct conf_port *c, const struct rte_eth_dev_info *info)
 {
@@ -147,8 +147,8 @@ static uint32_t mtu_max(const struct conf_port *c, const struct rte_eth_dev_info
 	return RTE_MIN((uint32_t)info->max_mtu, info->max_rx_pktlen - ethernet);
 }
 
-// This driver offers two queues for every card, of which those of the first generations have one:
-// what is sent by the other is lost.
+// This driver offers two queues for every card, of which the first generations have one: packets
+// sent by the other are lost.
 static void queues_limit(struct rte_eth_dev_info *info)
 {
 	if (strcmp(info->driver_name, "net_e1000_em") == 0) {

@@ -13,8 +13,8 @@
 // and the remedy.
 int device_find(uint16_t *id, const struct conf_port *c);
 
-// Reads what the device offers, and refuses an mtu that it does not carry. Returns 0, or -EIO after
-// a message.
+// Reads the features of the device, and refuses an mtu that it does not support. Returns 0, or -EIO
+// after a message.
 int device_identify(struct rte_eth_dev_info *info, uint16_t id, const struct conf_port *c);
 
 // Makes the device receive the frames of all multicast groups, if need be also those for other

@@ -98,8 +98,8 @@ unsigned int device_queues(const char *device)
 	return (unsigned int)strtoul(text, NULL, 10);
 }
 
-// Connects with a type that drivers do not use: the kernel refuses it in one way if a process has
-// the socket, which does not notice, and in another way if none has it.
+// Connects with a type that drivers do not use: the kernel refuses it with one error if a process
+// has the socket, which does not notice, and with another if none has it.
 static bool is_refused(const char *path)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};

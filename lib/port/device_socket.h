@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Unix sockets of devices: vhost, virtio_user and memif meet their peers there. The
-// thread that opens the device, unless said otherwise.
+// Unix sockets of devices: vhost, virtio_user and memif meet their peers there. The thread that
+// opens the device, unless noted.
 #pragma once
 
 #include <stdbool.h>
@@ -22,12 +22,12 @@ bool device_socket_connects(char path[DEVICE_SOCKET_SIZE], const char *device);
 // Whether a process listens there. It does not notice.
 bool device_socket_is_used(const char *path);
 
-// How many queues the device can have at most, as far as its arguments say.
+// Largest possible number of queues of the device, from its arguments.
 unsigned int device_queues(const char *device);
 
 // Before the device is opened: removes the socket that it is to listen on if no process has it any
 // more. A daemon that crashed leaves it, and the driver could not listen there again. A socket in
-// use stays, and so does what is no socket: drivers would remove them when they fail. Returns 0, or
+// use stays, and so does any other file: drivers would remove them when they fail. Returns 0, or
 // -EIO after logging the cause and the remedy.
 int device_socket_prepare(const struct conf_port *c);
 

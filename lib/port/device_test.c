@@ -39,7 +39,7 @@
 
 static bool failed;
 
-// A line: device, check, what came of it.
+// A line: device, check, result.
 #define say(p, check, fmt, ...)                                                                    \
 	printf("%-14.*s  %-12s  " fmt "\n", (int)strcspn((p)->conf->device, ","),                  \
 		(p)->conf->device, check, ##__VA_ARGS__)
@@ -246,10 +246,10 @@ struct frame {
 	uint8_t rest[64];
 } __rte_packed __rte_aligned(2);
 
-// What came of FRAMES frames, of which every other one has a wrong header checksum.
+// Result for FRAMES frames, of which every other one has a wrong header checksum.
 struct received {
 	unsigned int n, wrong;             // wrong: not as sent
-	unsigned int good, bad, misjudged; // checksums, as the device says
+	unsigned int good, bad, misjudged; // checksums, as reported by the device
 	unsigned int queues;               // that received some
 };
 
@@ -335,7 +335,7 @@ static struct received frames_receive(const struct port *from, const struct port
 	return r;
 }
 
-// Discards what has arrived before.
+// Discards frames received before.
 static void frames_discard(const struct port *p)
 {
 	struct rte_mbuf *m;
@@ -345,7 +345,7 @@ static void frames_discard(const struct port *p)
 			rte_pktmbuf_free(m);
 }
 
-// alone: one device, which need not receive what it sends.
+// alone: one device, which need not receive its own frames.
 static void check_frames(
 	const struct port *from, const struct port *to, struct rte_mempool *pool, bool alone)
 {

@@ -25,7 +25,7 @@
 #define DELAY_MAX 30000 // each other one, up to this
 #define STOP_S    5
 
-#define ROUTES (1ull << CAP_NET_ADMIN) // what it takes to change the kernel's
+#define ROUTES (1ull << CAP_NET_ADMIN) // capability to change the kernel's
 // The last one for the memory of rings, which is locked.
 #define NETWORK (1ull << CAP_NET_ADMIN | 1ull << CAP_NET_RAW | 1ull << CAP_IPC_LOCK)
 
@@ -40,7 +40,7 @@ enum device_stage {
 struct thread_device {
 	_Atomic enum device_stage stage;
 	struct port_rules *_Atomic rules; // to be changed, until that is done; else NULL
-	struct port port;                 // what it is opened into
+	struct port port;                 // result: the opened device
 	uint64_t opened_ms, next_ms;      // when it was opened last, and when it is tried next
 	unsigned int failures;            // since it worked
 	bool reported;                    // the last try has failed, and was logged
@@ -58,7 +58,7 @@ static struct {
 	atomic_bool confine, stop;
 	atomic_bool hosts;    // the configuration has changed, and has a host
 	atomic_bool listen;   // the link addresses that ports receive have changed
-	int confined;         // what came of it
+	int confined;         // result
 	pthread_mutex_t conf; // held while the thread uses the configuration
 	struct thread_device device[PORTS_MAX];
 } t = {.conf = PTHREAD_MUTEX_INITIALIZER};
@@ -81,7 +81,7 @@ static bool makes_interface(const char *device)
 		       strcmp(path, "/dev/vhost-net") == 0);
 }
 
-// Those of a device, if the thread has them.
+// Capabilities of a device, if the thread has them.
 static uint64_t capabilities_of(const char *device)
 {
 	if (conf_device_is_xdp(device)) // is not opened again, see struct port
@@ -92,8 +92,8 @@ static uint64_t capabilities_of(const char *device)
 		       : 0;
 }
 
-// Those that the devices of the ports need to be opened again, and the kernel's routes by hosts
-// behind ports to be changed.
+// Capabilities to open the devices of the ports again, and to change the kernel's routes by hosts
+// behind ports.
 static uint64_t capabilities_needed(const struct conf *conf)
 {
 	uint64_t needed = conf_has_host(conf) ? ROUTES : 0;

@@ -5,7 +5,7 @@
 // receives, gives a card rules, or changes the kernel's addresses and routes by hosts behind ports.
 //
 // A port is given to the thread when no other one uses its device, and taken back with another
-// device. Control thread, unless said otherwise.
+// device. Control thread, unless noted.
 #pragma once
 
 #include <sys/types.h>
@@ -20,8 +20,8 @@ int device_thread_start(struct control *c, struct port ports[]);
 // The kernel's number of the thread, which alone keeps capabilities.
 pid_t device_thread_tid(void);
 
-// Has the thread give up all capabilities but those that the devices of the ports, and hosts, need,
-// once all other threads have none. Returns 0, or -errno after a message.
+// Makes the thread give up all capabilities except those for the devices of the ports, and for
+// hosts, once all other threads have none. Returns 0, or -errno after a message.
 int device_thread_confine(void);
 
 enum device_task {
@@ -33,11 +33,11 @@ enum device_task {
 // Gives it a port to do that with its device.
 void device_thread_give(unsigned int port, enum device_task task);
 
-// Takes a port back if its device is open again: then copies what is known of that to opened.
+// Takes a port back if its device is open again: then copies its state to opened.
 bool device_thread_take(unsigned int port, struct port *opened);
 
-// Has the inbound SAs of a snapshot get their queues of an open port's card, soon. To be called
-// several times a second: a card gets some rules at a time.
+// Requests queues of an open port's card for the inbound SAs of a snapshot. To be called several
+// times a second: a card gets some rules at a time.
 void device_thread_steer(unsigned int port, const struct snapshot *s);
 
 // The configuration has been replaced: the thread changes the addresses and routes of the kernel's

@@ -14,8 +14,8 @@
 #define STALL_MIN 3000
 #define STALL_MAX 600000
 
-// By ethdev's number: a device may say so before it is known which port has it. Set by DPDK's
-// threads, cleared by the thread that closes the device.
+// By ethdev's number: a device may report it before its port is known. Set by DPDK's threads,
+// cleared by the thread that closes the device.
 static atomic_bool lost[RTE_MAX_ETHPORTS];
 
 void device_watch_start(struct device_watch *w, unsigned int if_index)

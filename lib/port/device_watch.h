@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether the device of a port, or of one of its members, is still there. Control thread, unless
-// said otherwise.
+// noted.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-// What is known of an open device. Written by the thread that opens it, then by the control thread.
+// State of an open device. Written by the thread that opens it, then by the control thread.
 struct device_watch {
 	unsigned int if_index; // of the kernel's interface, 0 without one
 	int tap;               // its descriptor if the driver made it (tap.h); else -1
@@ -23,7 +23,7 @@ struct device_stall {
 // Begins to watch a device that has this interface. The thread that opens it.
 void device_watch_start(struct device_watch *w, unsigned int if_index);
 
-// Notes that the device of this ethdev number says that it is to be closed. Any thread.
+// Records that the device with this ethdev number asked to be closed. Any thread.
 void device_lose(uint16_t id);
 
 // Whether that was noted since the device was opened.
@@ -32,8 +32,8 @@ bool device_says_lost(uint16_t id);
 // Forgets it, when the device has been closed. The thread that closes it.
 void device_find_again(uint16_t id);
 
-// Whether an open device is gone, though nothing has said so: its interface or card was removed, or
-// the process that it connected to has ended. Call every 100 ms or so.
+// Whether an open device is gone, without an event: its interface or card was removed, or the
+// process that it connected to has ended. Call every 100 ms or so.
 bool device_is_gone(struct device_watch *w, uint16_t id, const char *device);
 
 // Whether a device with a link has refused frames for seconds and neither sent nor received any:

@@ -47,7 +47,7 @@ static void hugepages_folder(char folder[FOLDER_MAX], int node)
 		snprintf(folder, FOLDER_MAX, SYSFS "/devices/system/node/node%d/hugepages", node);
 }
 
-// What the kernel says about the hugepages of one size, 0 if it has none of that size.
+// Hugepages of one size in the kernel's list, 0 if it has none of that size.
 static unsigned long hugepages_number(const char *folder, const char *size, const char *what)
 {
 	unsigned long n = 0;
@@ -97,10 +97,10 @@ static void hugepages_remove_from(const char *folder, const struct conf *conf)
 		closedir(dir);
 }
 
-// Removes the files of the instance's hugepages, which give them back: those that DPDK leaves, to
-// be attached to (capture), and those of a daemon that crashed. Without permission, as another
-// user, it cannot; then the next start does. The instance must not be running. Returns how many
-// places there are for such files: mounts of hugetlbfs.
+// Removes the files of the instance's hugepages, which frees the pages: files that DPDK leaves for
+// attaching (capture), and files of a daemon that crashed. Without permission, as another user, it
+// cannot; then the next start does. The instance must not be running. Returns the number of mounts
+// of hugetlbfs, the places of such files.
 static unsigned int hugepages_remove(const struct conf *conf)
 {
 	FILE *mounts = setmntent("/proc/mounts", "re");
@@ -118,8 +118,8 @@ static unsigned int hugepages_remove(const struct conf *conf)
 	return n;
 }
 
-// Removes those of an earlier daemon and looks whether there are enough. Returns 0, or -EIO after
-// logging what is missing and the remedy.
+// Removes the files of an earlier daemon and checks for enough hugepages. Returns 0, or -EIO after
+// logging the shortage and the remedy.
 static int hugepages_check(const struct conf *conf)
 {
 	unsigned int mounts = hugepages_remove(conf);
@@ -223,7 +223,7 @@ static void args_build(struct args *a, const struct conf *conf)
 	arg(a, "--file-prefix=culvert-%s", conf->instance);
 	memory_arg(a, conf);
 	if (conf->hugepages) {
-		// Who attaches opens the files of the memory by their names.
+		// A process that attaches opens the files of the memory by their names.
 		arg(a, "--huge-unlink=%s", conf->capture ? "existing" : "always");
 	} else {
 		arg(a, "--no-huge");
@@ -255,7 +255,7 @@ static int cpus_check(const struct conf *conf)
 	return rc;
 }
 
-// What DPDK takes without hugepages it takes at once: too much would end other processes.
+// Without hugepages DPDK allocates all memory at once: too much would end other processes.
 static int available_check(const struct conf *conf)
 {
 	FILE *f = fopen("/proc/meminfo", "re");
@@ -306,7 +306,7 @@ bool dpdk_instance_held(const struct conf *conf, pid_t *by)
 	return rc == 0 && lock.l_type != F_UNLCK;
 }
 
-// Who has become another user cannot get to the folder by its name any more.
+// Another user has no access to the folder by its name any more.
 static void files_find(const struct conf *conf)
 {
 	char path[256];
@@ -358,7 +358,7 @@ static void files_remove(const struct conf *conf)
 	rmdir(path);
 }
 
-// Checks what is known before DPDK starts, and logs all faults at once.
+// Checks everything that is known before DPDK starts, and logs all faults at once.
 static int system_check(const struct conf *conf)
 {
 	int rc = cpus_check(conf);
@@ -369,7 +369,7 @@ static int system_check(const struct conf *conf)
 		log_error("instance \"%s\" is already running as process %d: stop that one, or "
 			  "give this one another name with 'instance' in its configuration",
 			conf->instance, (int)other);
-		return -EIO; // what else is missing, that one has
+		return -EIO; // another shortage: that one is logged
 	}
 	rc |= files_take(conf);
 	rc |= conf->hugepages ? hugepages_check(conf) : available_check(conf);

@@ -17,8 +17,8 @@ bool dpdk_instance_held(const struct conf *conf, pid_t *by);
 // Starts the environment. Every failure is logged with its cause and the remedy. Returns 0 or -EIO.
 int dpdk_start(const struct conf *conf, bool verbose);
 
-// Lets dpdk-dumpcap attach, and says how. For a configuration that allows capture. Returns 0, or
-// -ENOMEM after logging it.
+// Lets dpdk-dumpcap attach, and logs its command. For a configuration that allows capture. Returns
+// 0, or -ENOMEM after logging it.
 int dpdk_share(const struct conf *conf);
 
 // Ends it and removes its files.

@@ -37,8 +37,8 @@ int munmap(void *address, size_t length)
 }
 
 // Every packet socket of the driver joins a group of sockets for which the kernel reassembles IPv4
-// fragments, even with a single queue, and what does not fit a frame of the ring afterwards is cut
-// off. The gateway uses one queue, and reassembles or forwards fragments itself.
+// fragments, even with a single queue, and datagrams that do not fit a frame of the ring afterwards
+// are truncated. The gateway uses one queue, and reassembles or forwards fragments itself.
 __attribute__((visibility("default"))) int setsockopt(
 	int fd, int level, int name, const void *value, socklen_t size)
 {

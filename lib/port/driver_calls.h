@@ -3,12 +3,12 @@
 // finds the program's first:
 //
 // - munmap(): memory that a peer shares by memif stays mapped until no worker uses it any more. The
-//   driver unmaps it on its interrupt thread as soon as the peer leaves, in the middle of what
-//   workers do with it.
+//   driver unmaps it on its interrupt thread as soon as the peer leaves, while workers use
+//   it.
 // - setsockopt(): packet sockets of net_af_packet do without the option PACKET_FANOUT, which its
 //   arguments do not let one choose.
 //
-// Any thread, unless said otherwise.
+// Any thread, unless noted.
 #pragma once
 
 #include <rte_rcu_qsbr.h>

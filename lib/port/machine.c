@@ -115,7 +115,7 @@ struct device_need {
 	bool is_dispensable; // it is a member, and there is another one
 };
 
-// Logs what is missing: of a member that is dispensable as a warning. Returns 0 or -EIO.
+// Logs a missing device: of a member that is dispensable as a warning. Returns 0 or -EIO.
 static __attribute__((format(printf, 2, 3))) int missing(
 	const struct device_need *d, const char *fmt, ...)
 {

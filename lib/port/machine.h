@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this machine has of what a configuration names: CPUs, PCI devices, and the network
+// Resources of this machine that a configuration names: CPUs, PCI devices, and the network
 // interfaces of the kernel that ports attach to, as they are before DPDK takes them. Control
 // thread, at start.
 #pragma once
 
 #include "conf.h"
 
-// Logs everything that is missing, with file, line, and what would do instead; as a warning what is
-// missing of a member while another one of its port is there, and what the kernel does with the
-// interface of a port (iface_check.h). Opens and changes nothing, so it needs no privileges.
-// Returns 0 or -EIO.
+// Logs everything that is missing, with file, line and alternatives; as a warning a missing member
+// of a port that has others, and features of the kernel on the interface of a port (iface_check.h).
+// Opens and changes nothing, so it needs no privileges. Returns 0 or -EIO.
 int machine_check(const struct conf *conf);
 
 // Takes every port's interface or PCI device for this process until it ends, however it ends. Every

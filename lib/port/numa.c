@@ -32,7 +32,7 @@ static int interface_node(const char *sys, const char *name)
 	return sysfs_line(line, sizeof(line), path) ? atoi(line) : -1;
 }
 
-// An auxiliary device does not say its node: its parent, the card, does.
+// An auxiliary device has no node of its own, but its parent, the card, has.
 static int bus_device_node(const char *sys, const char *bus, const char *name)
 {
 	const char *parent = strcmp(bus, "auxiliary") == 0 ? "/.." : "";
@@ -42,7 +42,7 @@ static int bus_device_node(const char *sys, const char *bus, const char *name)
 	return sysfs_line(line, sizeof(line), path) ? atoi(line) : -1;
 }
 
-// Of the card, or of that behind the kernel's interface. -1: there is none, or it does not say.
+// Of the card, or of the card of the kernel's interface. -1: there is none, or its node is unknown.
 static int device_node(const char *sys, const struct conf_port *c)
 {
 	char interface[IFNAMSIZ], name[CONF_BUS_NAME_MAX];

@@ -16,7 +16,6 @@ struct open_limit {
 
 // From now on there are 30 seconds until open_limit_end(), or the process ends after a message with
 // cause and remedy: a driver that waits cannot be stopped. So do SIGTERM and SIGINT end it
-// meanwhile. The next start removes what is left.
-// Returns 0 or -errno.
+// meanwhile. The next start removes remaining files. Returns 0 or -errno.
 int open_limit_start(struct open_limit *l, const struct conf_port *c);
 void open_limit_end(struct open_limit *l);

@@ -53,8 +53,8 @@ static int queues_choose(
 	return 0;
 }
 
-// Drivers of packet sockets refuse more than Ethernet's usual size here, but carry what their
-// frames have room for: the interface's own mtu counts, which iface_check() has looked at.
+// Drivers of packet sockets refuse more than Ethernet's usual size here, but carry packets for
+// which their frames have room: the interface's own mtu counts, which iface_check() has checked.
 static uint16_t mtu_to_configure(const struct conf_port *c)
 {
 	return conf_device_is_attached(c->device) ? (uint16_t)RTE_MIN(c->mtu, RTE_ETHER_MTU)
@@ -159,7 +159,7 @@ static int queues_setup(struct port *p, struct rte_mempool *pool)
 	return rc;
 }
 
-// What a failed queue setup lacks.
+// The reason of a failed queue setup.
 static const char *queue_hint(const struct port *p, struct rte_mempool *pool)
 {
 	char framesz[8];
@@ -191,7 +191,7 @@ static int mac_set(const struct port *p)
 	return rc == -ENOTSUP ? 0 : rc;
 }
 
-// Returns what failed, NULL if nothing did; *rc is the error.
+// Returns the failed step, NULL if there is none; *rc is the error.
 static const char *start(int *rc, struct port *p, const struct conf *conf,
 	const struct rte_eth_dev_info *info, struct rte_mempool *pool)
 {
@@ -200,7 +200,7 @@ static const char *start(int *rc, struct port *p, const struct conf *conf,
 	struct rte_flow_error error;
 	const char *why;
 
-	*rc = c->isolated ? rte_flow_isolate(p->id, 1, &error) : 0; // what no rule takes
+	*rc = c->isolated ? rte_flow_isolate(p->id, 1, &error) : 0; // packets that no rule matches
 	if (*rc < 0)
 		return "isolated: it cannot be shared with the kernel";
 	*rc = rte_eth_dev_configure(p->id, p->n_rx, p->n_tx, &e);

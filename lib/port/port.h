@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ports: from a device named in the configuration to a started ethdev; and VLANs, which use the
 // device of their parents. Control thread at the start, the device thread after that
-// (device_thread.h), unless said otherwise.
+// (device_thread.h), unless noted.
 #pragma once
 
 #include <stdatomic.h>
@@ -39,7 +39,7 @@ struct port {
 	struct port_offloads offloads;
 	struct port_rules *rules;             // of the card; NULL: the port has none
 	struct bond *bond;                    // its members; NULL: it has one device, or is a VLAN
-	uint16_t member_id[CONF_MEMBERS_MAX]; // ethdev's numbers of those that are open
+	uint16_t member_id[CONF_MEMBERS_MAX]; // ethdev's numbers of the open ones
 	unsigned int n_member_ids;
 	bool is_attached;  // to an interface of the kernel
 	bool inserts_vlan; // it tags frames that are to be sent
@@ -68,13 +68,13 @@ static inline bool port_is_open(const struct port *p)
 	return atomic_load_explicit(&port_device(p)->open, memory_order_acquire);
 }
 
-// Sets up what is known of a port before it has a device: its queues and its link address. A device
-// that is opened for it later must have them.
+// Sets up the fields of a port that need no device: its queues and its link address. A device that
+// is opened for it later must have them.
 void port_expect(struct port *p, const struct conf *conf, const struct conf_port *c);
 
 // Opens and starts the device of a port that has been there before (port_expect(), or an earlier
-// device), or is opened for the first time. p->open is the caller's to set. Every failure is logged
-// with its cause and the remedy. Returns 0 or -EIO.
+// device), or is opened for the first time. The caller sets p->open. Every failure is logged with
+// its cause and the remedy. Returns 0 or -EIO.
 int port_open(struct port *p, const struct conf *conf, const struct conf_port *c,
 	struct rte_mempool *pool);
 

@@ -9,6 +9,6 @@
 // device receive their frames. Control thread.
 void port_listen(struct port *p, const struct ip_addr group[], unsigned int n);
 
-// Makes the device of a port receive the frames of the port and its VLANs. What the device cannot
-// do is logged. With the gateway's lock.
+// Makes the device of a port receive the frames of the port and its VLANs. A feature that the
+// device lacks is logged. With the gateway's lock.
 void port_groups_set(struct port *p);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a port is connected, and whether its device is still there. Control thread, unless said
-// otherwise.
+// Whether a port is connected, and whether its device is still there. Control thread, unless noted.
 #pragma once
 
 #include "port.h"
@@ -12,8 +11,8 @@ bool port_has_link(const struct port *p);
 // connected to has ended. Call every 100 ms or so.
 bool port_is_lost(struct port *p);
 
-// Reports what has changed about an open port: its interface has a smaller mtu than the
-// port, or its driver may not connect to the socket of its peer again. Call every 100 ms or so.
+// Logs changes of an open port: its interface has a smaller mtu than the port, or its driver may
+// not connect to the socket of its peer again. Call every 100 ms or so.
 void port_check(struct port *p);
 
 // Whether opening the device of a port makes sense, or that of one of its members. Any thread.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which work a port's device takes from workers, and what it may say about a received frame:
-// docs/decisions/0040-offloads.md. Control thread, before the device is configured.
+// Offloads of a port's device, and its flags for received frames: docs/decisions/0040-offloads.md.
+// Control thread, before the device is configured.
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 
 #include <rte_ethdev.h>
 
-// What a port is used for.
+// Uses of a port.
 struct port_use {
 	bool unprotected, has_vlans, jumbo; // jumbo: its mtu is above Ethernet's usual size
 	uint16_t n_rx;                      // queues
@@ -18,13 +18,13 @@ struct port_use {
 struct port_offloads {
 	uint64_t rx, tx; // RTE_ETH_RX_OFFLOAD_*, RTE_ETH_TX_OFFLOAD_*
 	uint64_t rss;    // fields that frames are distributed by, RTE_ETH_RSS_*; 0: not by RSS
-	// Of the ol_flags of a received frame those that stay: those that count, and those that
-	// drivers set unasked and nobody reads. The others are for offloads that the device was not
-	// asked for, so that they would be claims of whoever wrote the buffer.
+	// The ol_flags of a received frame that are kept: the trusted ones, and flags that drivers
+	// set unasked and no code reads. The others belong to offloads that the device was not
+	// asked for, so that the writer of the buffer could forge them.
 	uint64_t mbuf_flags;
 };
 
-// Chooses from what the device offers.
+// Chooses from the features of the device.
 struct port_offloads port_offloads_choose(
 	const struct rte_eth_dev_info *info, const struct port_use *use);
 

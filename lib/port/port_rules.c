@@ -17,7 +17,7 @@
 
 // --- one rule ---
 
-// What a rule matches. Items without a specification match any such header.
+// Pattern of a rule. Items without a specification match any such header.
 struct pattern {
 	struct rte_flow_item item[ITEMS_MAX];
 	struct rte_flow_item_udp udp, udp_mask;
@@ -52,7 +52,7 @@ static void pattern_make(struct pattern *p, const struct flow_rule *r)
 	item->type = RTE_FLOW_ITEM_TYPE_END;
 }
 
-// Where the packets go: one queue, or those that a hash of some fields chooses. Without a list of
+// Where the packets go: one queue, or several, chosen by a hash of some fields. Without a list of
 // queues, it is all of the port.
 struct destination {
 	struct rte_flow_action action[2];
@@ -87,7 +87,7 @@ static void destination_list(struct destination *to, uint64_t fields, const stru
 		to->rss.key_len = d->rss_key_len;
 }
 
-// A rule about all SAs gives way to those about one.
+// A rule about all SAs has a lower priority than rules about one.
 static struct rte_flow *offer(const struct flow_device *d, const struct pattern *p, bool about_all,
 	const struct destination *to, char *why, size_t size)
 {

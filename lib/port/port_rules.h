@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rules of a port's card: those that distribute ESP by its SPI where RSS alone does not, those
-// that take ESP from the kernel (isolated), and those that give each inbound SA a queue (steer).
-// Which ones a port gets: docs/hardware.md. A rule is plain data, of which rte_flow is offered one
-// form after the other, as drivers differ in what they accept: docs/decisions/0040-offloads.md. The
+// The rules of a port's card: rules that distribute ESP by its SPI where RSS alone does not, rules
+// that take ESP from the kernel (isolated), and rules that give each inbound SA a queue (steer).
+// docs/hardware.md lists the rules of a port. A rule is plain data, of which rte_flow is offered
+// one form after the other, as drivers accept different forms: docs/decisions/0040-offloads.md. The
 // thread that opens the device: the driver of mlx5 asks for CAP_NET_RAW whenever a rule is made.
-// Which rules SAs need is decided by the control thread.
+// The control thread decides which rules SAs need.
 #pragma once
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 #define PORT_RULES_MAX  1024 // of SAs: further SAs are distributed by the hash
 #define PORT_RULES_STEP 16   // SAs that get a rule in one call: a card takes up to a millisecond
 
-// What a rule is about.
+// Kind of a rule.
 enum flow_match {
 	FLOW_ESP,     // in IP
 	FLOW_ESP_UDP, // in UDP, as the card finds it (RFC 3948)
@@ -49,17 +49,17 @@ struct flow_device {
 	uint8_t rss_key_len;
 };
 
-// Has the device validate the rule and, if it accepts it in a form, create it. Returns the handle,
+// Lets the device validate the rule and, if it accepts it in a form, create it. Returns the handle,
 // or NULL with the device's reason for refusing the last form in why.
 struct rte_flow *flow_rule_create(
 	const struct flow_device *d, const struct flow_rule *r, char *why, size_t size);
 
 void flow_rule_destroy(const struct flow_device *d, struct rte_flow *made);
 
-// What a port needs rules for.
+// Needs of a port for rules.
 struct port_rules_use {
 	bool hash_esp; // ESP in IP: RSS lacks it
-	bool isolated; // what is not taken by a rule is the kernel's
+	bool isolated; // packets that match no rule are the kernel's
 	bool steer;
 	const uint16_t *udp_ports; // own ones of ESP in UDP, if isolated
 	unsigned int n_udp_ports;
@@ -69,10 +69,10 @@ struct port_rules {
 	struct flow_device device;
 	bool esp_hashed, udp_hashed; // ESP in IP, in UDP is distributed by its SPI
 	bool steer;
-	// Those that SAs need, sorted. Written by the control thread while it has the rules.
+	// Rules that SAs need, sorted. Written by the control thread while it has the rules.
 	struct flow_rule wanted[PORT_RULES_MAX];
 	unsigned int n_wanted;
-	// Those that they have, sorted. n is read by other threads.
+	// Rules that they have, sorted. n is read by other threads.
 	struct port_rule {
 		struct flow_rule rule;
 		struct rte_flow *made;
@@ -85,7 +85,8 @@ struct port_rules {
 };
 
 // Makes the rules that the port has from its start, after that of the device. Returns NULL if there
-// is no memory. If the device refuses one, what and why say so: an isolated port must not run then.
+// is no memory. If the device refuses one, the fields above have the reason and the rule: an
+// isolated port must not run then.
 struct port_rules *port_rules_new(const struct flow_device *d, const struct port_rules_use *use);
 
 // With steer: notes which rules the inbound SAs of a snapshot need. Returns whether they differ
@@ -100,8 +101,8 @@ bool port_rules_change(struct port_rules *r);
 // Removes all rules. The device is still open.
 void port_rules_free(struct port_rules *r);
 
-// When the device of a port is started: makes the rules that the port needs by the configuration
-// and by what RSS does, and logs those that it refuses. The caller frees them while the device is
+// When the device of a port is started: makes the rules that the port needs by its configuration
+// and its RSS, and logs rules that the device refuses. The caller frees them while the device is
 // still open; *made stays NULL for a port that needs none. Returns 0; -errno with *why, valid as
 // long as *made, if there is no memory or an isolated port lacks a rule.
 int port_rules_start(struct port_rules **made, const struct flow_device *d,

@@ -10,7 +10,8 @@
 #include "open_limit.h"
 #include "port_log.h"
 
-// Whether all devices of a port connect to processes that do not run yet; logs for what it waits.
+// Whether all devices of a port connect to processes that do not run yet; logs the processes that
+// it waits for.
 static bool waits_for_peer(const struct conf *conf, const struct conf_port *c)
 {
 	char path[DEVICE_SOCKET_SIZE];
@@ -71,7 +72,7 @@ int ports_start(struct control *c, struct port ports[])
 
 	if (rc < 0)
 		return rc;
-	// All of them, so that all that is wrong is said at once.
+	// All of them, so that all mistakes are logged at once.
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		if (conf->ports[i].vlan == 0 &&
 			port_start(&ports[i], conf, &conf->ports[i], c->pool) < 0)

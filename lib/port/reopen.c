@@ -50,7 +50,7 @@ static int link_event(uint16_t id, enum rte_eth_event_type type, void *arg, void
 	return 0;
 }
 
-// The same. A bus says so of a device that is to be removed, before its driver notices.
+// The same. A bus reports a device that is to be removed before its driver notices.
 static void device_event(const char *name, enum rte_dev_event_type type, void *arg)
 {
 	uint16_t id;

@@ -7,7 +7,7 @@
 #include "control.h"
 #include "port.h"
 
-// What workers do about the device of a port. arg is that of reopen_start().
+// Functions of workers about the device of a port. arg is that of reopen_start().
 struct reopen_io {
 	// Prepares them for the device, before the port is open; the opposite for one that is not
 	// open any more.
@@ -26,5 +26,5 @@ void reopen_start(struct control *c, struct port ports[], const struct reopen_io
 // Closes and opens ports. Call every 100 ms or so, with the gateway's lock.
 void reopen_tick(void);
 
-// Gives the device thread those that workers were about to leave when they ended.
+// Gives the device thread the ports that workers were about to leave when they ended.
 void reopen_stop(void);

@@ -8,7 +8,7 @@
 // - A second peer at the same socket takes the device over, and when either of them leaves, the
 //   device has no link any more. It is then lost (device_watch.h), so that it is opened again.
 //
-// The thread that opens the device, unless said otherwise.
+// The thread that opens the device, unless noted.
 #pragma once
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@ void vhost_link_open(uint16_t id, const char *device);
 // Ends that, when the device has been closed.
 void vhost_link_close(uint16_t id);
 
-// Notes that DPDK has reported a change of the link. The thread of DPDK's that reports it.
+// Records that DPDK has reported a change of the link. The thread of DPDK's that reports it.
 void vhost_link_changed(uint16_t id);
 
 // Whether a device has been started with its peer connected, or is of another driver. Any thread.
@@ -33,7 +33,7 @@ bool vhost_link_is_due(uint16_t id);
 // the caller looks again, a peer that comes and goes for ever keeps nobody here. No worker uses it.
 void vhost_link_settle(uint16_t id);
 
-// Has a device stopped and started again, as if its peer had just connected. False: the driver is
+// Stops a device and starts it again, as if its peer had just connected. False: the driver is
 // another one. Control thread.
 bool vhost_link_repair(uint16_t id);
 

@@ -20,8 +20,8 @@
 #define REPLY                 4u
 #define PAYLOAD_MAX           512u
 
-// What every vhost backend of today has. The driver keeps to them for as long as it runs: with a
-// peer that lacks one it would not work, and what it could do without the others it does with each.
+// Features that every current vhost backend has. The driver keeps them as long as it runs, and
+// would not work with a peer that lacks one; it uses no others, so that it works with each peer.
 #define NET_MRG_RXBUF     (1ull << 15)
 #define NET_MQ            (1ull << 22)
 #define PROTOCOL_FEATURES (1ull << 30)
