@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In the place of the C library's free() and realloc(): memory is wiped before anyone else gets it,
-// whoever allocated it. Without that, keys stay in what stdio, OpenSSL and jansson have freed.
-// Packets are in other memory. Any thread.
+// Replaces the C library's free() and realloc(): memory is wiped before it is used again. Otherwise
+// keys would stay in memory that stdio, OpenSSL and jansson have freed. Packets are in other
+// memory. Any thread.
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>

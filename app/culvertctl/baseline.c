@@ -98,7 +98,7 @@ void baseline_remove(const char *instance)
 		file_failed(path);
 }
 
-// What is no file, such as a pipe, which would never end, is ignored.
+// Anything but a file is ignored, such as a pipe, which would never end.
 static json_t *file_read(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -139,7 +139,7 @@ static json_t *counter_less(const json_t *now, const json_t *before)
 	return json_integer(n >= b ? n - b : n);
 }
 
-// Counters by name, without those that are 0 now.
+// Counters by name, without counters that are 0 now.
 static json_t *counters_less(json_t *now, const json_t *before)
 {
 	json_t *rest = json_object();

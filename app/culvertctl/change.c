@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// culvertctl sa|policy|rule|neighbour|route, and culvertctl apply: changes without the file. What
-// they mean is known to the daemon alone (lib/conf/conf_change.h); here they become a request. And
+// culvertctl sa|policy|rule|neighbour|route, and culvertctl apply: changes without the file. Only
+// the daemon knows their meaning (lib/conf/conf_change.h); here they become a request. And
 // culvertctl reload.
 #include <err.h>
 #include <stdio.h>

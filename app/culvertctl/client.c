@@ -86,9 +86,9 @@ int client_open(pid_t *pid, const struct sockaddr_un *addr)
 	return ret;
 }
 
-// Appends to items those of one answer. DPDK leaves out every item that does not fit, but may find
-// room for a shorter one behind it: so an item is taken only if all before it are here. Returns how
-// many were taken, or an error; with EBADRQC items has the reason alone.
+// Appends the items of one answer to items. DPDK leaves out every item that does not fit, but may
+// find room for a shorter one after it: so an item is taken only if all before it are here. Returns
+// their number, or an error; with EBADRQC items has the reason alone.
 static int page_take(json_t *items, const json_t *page)
 {
 	char number[24];

@@ -5,21 +5,21 @@
 // and brings one answer. One thread.
 //
 // Lists: "/culvert/sas,OFFSET" is answered with {"/culvert/sas": {"OFFSET": {...}, ...}}, the items
-// from that number on, each under its number, as many as fit; behind the last one with {}. (Items
-// in an array would be simpler, but DPDK 22.11 has no arrays of objects.) Some lists take a filter,
+// from that number on, each under its number, as many as fit; after the last one with {}. (Items in
+// an array would be simpler, but DPDK 22.11 has no arrays of objects.) Some lists take a filter,
 // "/culvert/flows,OFFSET,KEY=VALUE,..."; a question that the daemon refuses is answered with
 // {"/culvert/flows": {"error": "why"}}.
 //
 // Errors, as negative errno:
 //   EACCES        the socket is not for this user
 //   ENOENT        no such socket
-//   ECONNREFUSED  a socket that nobody listens on: its daemon is gone
+//   ECONNREFUSED  no process listens on the socket: its daemon is gone
 //   ECONNRESET    the daemon closed the connection
 //   ETIMEDOUT     no answer in time
 //   ENOSYS        the daemon does not know the command
 //   EBADRQC       the daemon refuses the question
-//   EPROTO        the answer is not what is described above
-//   ENOMEM        and whatever else socket(2) and connect(2) return
+//   EPROTO        the answer does not have the form above
+//   ENOMEM        and all others of socket(2) and connect(2)
 #pragma once
 
 #include <jansson.h>
@@ -37,15 +37,15 @@ int client_connect(const struct sockaddr_un *addr, unsigned int answer_s);
 // caller closes it; or an error.
 int client_open(pid_t *pid, const struct sockaddr_un *addr);
 
-// Asks for the list of a command ("/culvert/sas"), as often as it takes, and appends to the array
-// items the objects behind those that it has already. filter: "" or ",KEY=VALUE,...". With EBADRQC
-// items becomes an array of one string: why. Returns 0 or an error. fd stays open, but is of no use
-// after an error.
+// Asks for the list of a command ("/culvert/sas"), in several requests, and appends to the array
+// items the objects that follow its own. filter: "" or ",KEY=VALUE,...". With EBADRQC items becomes
+// an array of one string, the reason. Returns 0 or an error. fd stays open, but is of no use after
+// an error.
 int client_list(json_t *items, int fd, const char *command, const char *filter);
 
 #define CLIENT_REQUEST_S 120 // until a request is done
 
-// What a daemon answers on its control socket, see lib/control/requests.h.
+// Answer of a daemon on its control socket, see lib/control/requests.h.
 struct answer {
 	char status[16];
 	char *text;
@@ -60,5 +60,5 @@ int client_ask(struct answer *answer, const struct sockaddr_un *addr, const char
 
 void answer_fini(struct answer *answer);
 
-// What an error of the functions above means to the user.
+// The meaning of an error of the functions above, for the user.
 const char *client_strerror(int error);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What culvertctl takes on its command line, described once: commands, their words, and options.
-// The help, the completion and the reading of options follow from these rows. Each command writes
-// its result to standard output, or what went wrong to standard error, and returns the exit code.
-// One thread.
+// The command line of culvertctl, described once: commands, their words, and options. The help, the
+// completion and the reading of options follow from these rows. Each command writes its result to
+// standard output, or a message to standard error, and returns the exit code. One thread.
 #pragma once
 
 #include <stdbool.h>
@@ -15,12 +14,12 @@ struct options {
 	bool json;            // for programs, instead of tables
 	bool once;            // of top: one picture
 	bool wide;            // of show and watch: all columns
-	bool new_keys;        // of what changes SAs: keys that are not recorded are new
+	bool new_keys;        // for changes of SAs: keys that are not recorded are new
 	bool discard;         // of reload: also changes at run time that the file lacks
 	unsigned int packets; // of trace
 	unsigned int seconds; // of trace: at most
 	const char *driver;   // of bind
-	bool force;           // of bind: also what the machine needs
+	bool force;           // of bind: also the needs of the machine
 	bool test;            // of devices
 	const char *run;      // of events: the command for each; NULL: none
 	bool help, version;   // instead of the command
@@ -37,7 +36,7 @@ command_fn command_apply, command_bind, command_change, command_clear, command_d
 // The list "config" of show: no words.
 command_fn command_show_config;
 
-// Prints what may follow n words after a command (complete.c).
+// Prints the words that may follow n words after a command (complete.c).
 typedef void complete_fn(const struct options *options, char **words, size_t n);
 
 complete_fn complete_change, complete_clear, complete_commands, complete_devices, complete_explain,
@@ -45,7 +44,7 @@ complete_fn complete_change, complete_clear, complete_commands, complete_devices
 
 struct command {
 	const char *name;
-	const char *synopsis; // what follows the name
+	const char *synopsis; // arguments after the name
 	const char *help;
 	command_fn *run;
 	bool alone;            // takes no words
@@ -58,7 +57,7 @@ extern const size_t n_commands;
 // NULL: there is none of that name.
 const struct command *command_find(const char *name);
 
-// Says on standard error that it is none.
+// Prints on standard error that it is unknown.
 enum exit_code command_unknown(const char *word);
 
 struct option_row {
@@ -82,5 +81,5 @@ bool word_is_of(const char *list, const char *word);
 // Whether the option is for that command.
 bool option_is_of(const struct option_row *o, const char *command);
 
-// Prints what there is.
+// Prints all commands.
 void help_print(FILE *out);

@@ -163,11 +163,11 @@ bool option_is_of(const struct option_row *o, const char *command)
 
 // --- help ---
 
-// What several commands have in common.
+// Help texts that several commands share.
 static const struct topic {
 	const char *commands;
 	const char *text;
-	void (*print)(FILE *out); // behind the text; NULL: nothing
+	void (*print)(FILE *out); // after the text; NULL: nothing
 } topics[] = {
 	{"show, watch", "Lists for show:\n", query_help},
 	{"show, watch, flush",

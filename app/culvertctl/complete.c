@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Completion in a shell: "culvertctl complete -- WORD..." prints what the last word may become, one
-// on each line with a tab and its help, and ":file" for the name of a file. The files in
+// Completion in a shell: "culvertctl complete -- WORD..." prints the completions of the last word,
+// one on each line with a tab and its help, and ":file" for the name of a file. The files in
 // conf/completion hand this to bash, zsh and fish.
 //
-// A daemon that does not answer ends the program: what it knows comes last.
+// A daemon that does not answer ends the program: words that it knows come last.
 #include "command.h"
 
 #include <ctype.h>
@@ -37,7 +37,7 @@ static void offer_words(const char *const *words)
 		offer(*words, "");
 }
 
-// --- what the daemon knows ---
+// --- words of the daemon ---
 
 static void value_offer(json_t *seen, const json_t *value)
 {
@@ -200,7 +200,7 @@ void complete_change(const struct options *options, char **words, size_t n)
 			kind == &conf_kinds[CONF_NEIGHBOUR] ? ",state=static" : "");
 }
 
-// --- what needs no daemon ---
+// --- words without the daemon ---
 
 static void setting_offer(void *arg, const struct conf_explanation *e)
 {

@@ -8,7 +8,7 @@
 #include "conf_print.h"
 #include "control.h"
 
-// --- diff: what a reload would change ---
+// --- diff: changes of a reload ---
 
 // The exit code is that of diff(1).
 #define SAME      EXIT_OK
@@ -47,7 +47,7 @@ static void difference_print(const json_t *d)
 		printf("%s \"%s\"%s", kind, object_text(d, "name"), setting ? ": " : "");
 	if (setting)
 		setting_print(d);
-	// What is removed has no line any more.
+	// A removed item has no line any more.
 	if (strcmp(change, "removed") != 0) {
 		fputs(" (", stdout);
 		output_text(stdout, object_text(d, "file"));

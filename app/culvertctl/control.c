@@ -34,8 +34,8 @@ static void address_of(struct sockaddr_un *addr, const char *instance)
 	struct sockaddr_un show;
 
 	instance_address(addr, instance, INSTANCE_CONTROL);
-	// Members of show_group have a socket of their own, and are refused there what they may
-	// not.
+	// Members of show_group have a socket of their own, and requests that they may not make are
+	// refused there.
 	if (access(addr->sun_path, W_OK) < 0 && errno == EACCES &&
 		instance_file(&show, instance, INSTANCE_SHOW) && access(show.sun_path, W_OK) == 0)
 		*addr = show;
@@ -61,7 +61,7 @@ void control_request(
 		exit(failed);
 }
 
-// What was wrong, as the daemon has it, in lines.
+// The messages of the daemon, in lines.
 static void errors_print(const char *text)
 {
 	char *lines = strdup(text), *rest = lines, *line;
@@ -92,8 +92,8 @@ static enum exit_code refusal_print(const struct options *options, const struct 
 	return EXIT_FAILED;
 }
 
-// The answer to a subscription is one packet. Returns 0, -errno, or 1 if it was refused, which was
-// said.
+// The answer to a subscription is one packet. Returns 0, -errno, or 1 if it was refused, after a
+// message.
 static int subscription_begin(int fd)
 {
 	static const char request[] = "subscribe", taken[] = "events ";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The conversation with one daemon over its control socket: one request, one answer. What is said
-// there: lib/control/requests.h. One thread.
+// A connection to the control socket of one daemon: one request, one answer. The requests:
+// lib/control/requests.h. One thread.
 #pragma once
 
 #include "client.h"
@@ -22,11 +22,11 @@ void control_order(struct answer *answer, const char *instance, const char *requ
 // Subscribes to the events of that instance. Returns a descriptor.
 int control_subscribe(const char *instance);
 
-// Waits for the next event: fields NAME=VALUE with tabs between them. False, after saying so on
+// Waits for the next event: fields NAME=VALUE with tabs between them. False, after a message on
 // standard error, when the daemon has stopped.
 bool control_event(int fd, const char *instance, char line[CONTROL_EVENT_MAX]);
 
-// Prints what came of a request to change the configuration: what was done ("reloaded"), or that it
-// was refused and why.
+// Prints the result of a request to change the configuration: done ("reloaded"), or refused, with
+// the reason.
 enum exit_code answer_print(
 	const struct options *options, const struct answer *answer, const char *done);

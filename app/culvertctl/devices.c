@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// culvertctl devices: the network cards of this machine, and what each needs to be a port.
+// culvertctl devices: the network cards of this machine, and the needs of each to be a port.
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the reasons for dropping packets mean and what to do about them, and what settings and
-// counters mean: known without a daemon.
+// Explains reasons for dropping packets and their remedies, settings and counters, without a
+// daemon.
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static enum exit_code reasons_explain(const struct options *options)
 // The settings that are explained: those of a name, or all of them.
 struct settings {
 	const char *name; // "sas.udp.keepalive", or the last part of it; NULL: all
-	json_t *objects;  // of those that were found
+	json_t *objects;  // of the results
 	struct nearest nearest;
 	char best[64]; // of nearest
 };

@@ -48,7 +48,7 @@ static const struct field *field_find(const char *list, const char *name)
 	return NULL;
 }
 
-// Whether the values of the field say which object of its list this is.
+// Whether the values of the field identify an object of its list.
 static bool field_is_identity(const char *list, const char *name)
 {
 	const struct field *f = field_find(list, name);

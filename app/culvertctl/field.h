@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What culvertctl knows of the fields of the daemon's lists: lib/stats/field.def. A field that is
-// not there, of a newer daemon, is shown as it comes. One thread.
+// The fields of the daemon's lists, from lib/stats/field.def. An unknown field, of a newer daemon,
+// is shown unchanged. One thread.
 #pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
 
-// The objects of a list by what identifies them: a new reference; and the one of an index that has
-// the identity of an object, or NULL.
+// The objects of a list by their identity: a new reference; and the one of an index that has the
+// identity of an object, or NULL.
 json_t *fields_index(const char *list, const json_t *objects);
 json_t *fields_same(const json_t *index, const char *list, json_t *object);
 

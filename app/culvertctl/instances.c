@@ -81,7 +81,7 @@ static int has_prefix(const struct dirent *entry)
 	return strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0;
 }
 
-// Appends the instance to found if it runs; what a dead daemon left behind is passed over.
+// Appends the instance to found if it runs; files of a dead daemon are skipped.
 static int instance_check(json_t *found, const char *name)
 {
 	struct sockaddr_un addr;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/un.h>
 
-// What is in the folder of an instance.
+// Files in the folder of an instance.
 #define INSTANCE_TELEMETRY "dpdk_telemetry.v2"
 #define INSTANCE_CONTROL   "control"
 #define INSTANCE_SHOW      "show" // for members of show_group
@@ -28,7 +28,7 @@ json_t *instances_find(void);
 // Prints that no daemon runs, and how to start one.
 void instances_none(void);
 
-// Prints why the daemon refuses what was asked, and ends the program.
+// Prints the daemon's reason for refusing a request, and ends the program.
 void instance_refused(const char *instance, const char *why) __attribute__((noreturn));
 
 // The instance of that name, or if it is NULL the only one that runs.

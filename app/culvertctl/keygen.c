@@ -29,7 +29,7 @@ static void names_print(const struct algs *algs)
 	putc('\n', stderr);
 }
 
-// words: perhaps a cipher and an authenticator, which is by default what the cipher needs.
+// words: perhaps a cipher and an authenticator, by default the one that the cipher needs.
 static void algs_read(struct algs *algs, char **words)
 {
 	const char *cipher = words[0] != NULL ? words[0] : "aes-256-gcm";

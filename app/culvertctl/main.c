@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// culvertctl: shows what a running culvertd is doing, and flushes its flows. This file reads the
-// command line.
+// culvertctl: shows the state of a running culvertd, and changes it. This file reads the command
+// line.
 #include <err.h>
 #include <errno.h>
 #include <getopt.h>
@@ -11,7 +11,7 @@
 #include "command.h"
 #include "version.h"
 
-// words: the command and what belongs to it, ends with NULL.
+// words: the command and its arguments, ends with NULL.
 static enum exit_code command_run(const struct options *options, char **words)
 {
 	const struct command *c;
@@ -53,7 +53,7 @@ static void option_read(struct options *options, const struct option_row *o)
 }
 
 #define OPTIONS_MAX  32
-#define FIRST_OPTION 256 // what getopt_long() returns for the first row
+#define FIRST_OPTION 256 // result of getopt_long() for the first row
 
 // False if there is an option that is none, after a message.
 static bool options_read(struct options *options, int argc, char **argv)

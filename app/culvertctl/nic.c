@@ -106,7 +106,7 @@ static bool upper_of(char upper[PCI_NIC_NAME_MAX], const char *sys, const char *
 
 // --- vfio ---
 
-// Whether a program has opened the device: only one at a time can, or the lock of culvertd says so.
+// Whether a program has opened the device: only one at a time can, or a culvertd holds its lock.
 static bool is_open(const struct pci_nic *nic)
 {
 	char path[64];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel does with a network card, what keeps DPDK from using it, and its move from one
-// driver of the kernel to another. The functions take the folders where sysfs and proc are mounted.
-// One thread.
+// The kernel's use of a network card, obstacles for DPDK, and its move from one driver of the
+// kernel to another. The functions take the folders where sysfs and proc are mounted. One thread.
 #pragma once
 
 #include "pci_nic.h"
@@ -16,13 +15,13 @@ enum nic_state {
 
 struct nic_use {
 	enum nic_state state;
-	char why[256]; // what is missing, or who needs it; "": nothing
+	char why[256]; // the missing part, or the user of the card; "": nothing
 };
 
 // The name of a state, for users and programs.
 const char *nic_state_name(enum nic_state state);
 
-// Looks at one card. No error: what cannot be read is not in use.
+// Looks at one card. No error: a file that cannot be read means not in use.
 struct nic_use nic_use_read(const struct pci_nic *nic, const char *sys, const char *proc);
 
 // Gives a card to the driver of that name, or with NULL to the one that the kernel chooses. The

@@ -162,7 +162,8 @@ static void line_print(
 		cell_print(out, &columns[i], object, i + 1 == end);
 }
 
-// One behind the last column that fits beside the first and those from begin on: one always does.
+// The index after the last column that fits beside the first one, from begin on: at least one
+// column fits.
 static size_t part_end(const struct column *columns, size_t n, size_t begin, size_t width)
 {
 	size_t used = columns[0].width;

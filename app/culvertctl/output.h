@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every command writes to standard output, and how it ends. One thread.
+// Output of every command, and its end. One thread.
 #pragma once
 
 #include <jansson.h>
@@ -15,13 +15,13 @@ enum exit_code {
 // Characters in a line of the terminal; 0: no terminal, no limit.
 size_t output_width(void);
 
-// Writes text. An octet that is not printable ASCII, or a backslash, is written as \xNN: nothing of
-// what a daemon sends reaches the terminal as a control sequence.
+// Writes text. An octet that is not printable ASCII, or a backslash, is written as \xNN: no octet
+// of a daemon reaches the terminal as part of a control sequence.
 void output_text(FILE *out, const char *text);
 
 // Prints an array of flat objects as an aligned table. The columns are the keys of the first
-// object, in its order. Numbers are aligned right, text left, "-" is for what is missing or empty;
-// the elements of an array, and of an object with their keys, are joined by commas.
+// object, in its order. Numbers are aligned right, text left, "-" stands for missing or empty
+// values; the elements of an array, and of an object with their keys, are joined by commas.
 //
 // A table wider than the terminal is continued below itself, each part with the first column in
 // front; if several rows have the same there, with their numbers. Without memory the program ends.

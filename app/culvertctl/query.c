@@ -137,7 +137,7 @@ static void end_check(const struct query *q, char **words)
 		errx(EXIT_USAGE, "show %s: unexpected argument \"%s\"", q->list->word, words[0]);
 }
 
-// Reads words whose places say what they are.
+// Reads words whose places determine their meaning.
 static void positions_read(struct query *q, char **words)
 {
 	const char *const *position = q->list->positions;

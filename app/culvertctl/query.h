@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queries of a daemon: the words behind "show", "flush" and "trace", and what the daemon answers
-// to them. The lists are those of lib/stats/field.def and two more, which the daemon has as
-// "/culvert/WORD". A failure is printed on standard error, and ends the program. One thread.
+// Queries of a daemon: the words after "show", "flush" and "trace", and the answers of the daemon.
+// The lists are those of lib/stats/field.def and two more, which the daemon has as "/culvert/WORD".
+// A failure is printed on standard error, and ends the program. One thread.
 #pragma once
 
 #include <jansson.h>
@@ -17,7 +17,7 @@ struct query_list {
 	const char *help;
 	// Words that choose objects by a value, up to NULL; NULL: names of fields.
 	const char *const *filters;
-	// Names of the words behind it, in order, of which the first two are required; up to NULL.
+	// Names of the words after it, in order, of which the first two are required; up to NULL.
 	const char *const *positions; // NULL: there are none
 };
 
@@ -40,20 +40,20 @@ struct query {
 // Writes the lists with their help, one on each line.
 void query_help(FILE *out);
 
-// Reads the words behind "show": what to show and perhaps "all", the name of an object, or filters
-// and their values. The words stay the caller's and outlive the query.
+// Reads the words after "show": the list and perhaps "all", the name of an object, or filters and
+// their values. The caller keeps ownership of the words, which outlive the query.
 void query_read_show(struct query *q, const struct options *options, char **words);
 
-// Reads the words behind "flush": "flows" or "neighbours", and perhaps filters and their values.
+// Reads the words after "flush": "flows" or "neighbours", and perhaps filters and their values.
 void query_read_flush(struct query *q, char **words);
 
-// Reads the words behind "trace": filters and their values.
+// Reads the words after "trace": filters and their values.
 void query_read_trace(struct query *q, char **words);
 
 // Requests a list of the daemon ("sas"), with a filter as of client_list(): a new array.
 json_t *query_get(const char *instance, const char *list, const char *filter);
 
-// The same, behind the objects that the array has.
+// The same, after the objects that the array has.
 void query_get_more(json_t *objects, const char *instance, const char *list, const char *filter);
 
 // Removes from the objects, the answer, those of other names than the query's. It is an error if

@@ -13,11 +13,11 @@ struct sample {
 // Now is the time; objects become the sample's.
 struct sample sample_of(json_t *objects);
 
-// A zeroed one is fine.
+// A zeroed one is allowed.
 void sample_fini(struct sample *s);
 
-// Puts behind each counter of objects of that list how much it has grown in a second, NAME/s, for
-// objects that are in both samples. Returns new objects, or NULL if memory is short.
+// Adds after each counter of the list its growth in a second, NAME/s, for objects that are in both
+// samples. Returns new objects, or NULL if memory is short.
 json_t *rates_add(const char *list, const struct sample *before, const struct sample *now);
 
 // The rate of an object of rates_add(), 0 if there is none.

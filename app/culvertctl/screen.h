@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A terminal that shows one picture after the other until the user quits: q, Ctrl-C or a
-// signal that ends. What is not a terminal, or knows no control sequences, gets them one below
-// the other. One thread.
+// A terminal that shows one picture after the other until the user quits: q, Ctrl-C or a signal
+// that ends. Other files, and terminals without control sequences, get them one below the other.
+// One thread.
 #pragma once
 
 #include <stdbool.h>

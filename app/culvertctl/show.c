@@ -46,7 +46,7 @@ static json_t *members_get(const char *instance, const char *port)
 	return members;
 }
 
-// Counters that the driver of a port's device has by names of its own: those that are not 0.
+// Counters that the driver of a port's device has by names of its own, unless they are 0.
 static json_t *device_counters_get(const char *instance, const char *port)
 {
 	char filter[CLIENT_FILTER_MAX];

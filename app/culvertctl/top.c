@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The live view: how much goes through ports, workers and security associations, and what is
-// dropped.
+// The live view: rates of ports, workers and security associations, and drops.
 #include <err.h>
 #include <math.h>
 #include <stdio.h>

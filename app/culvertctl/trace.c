@@ -32,7 +32,7 @@ struct session {
 	const char *instance;
 	char number[32]; // filter that names the trace
 	json_t *steps;   // so far
-	size_t printed;  // of which so many are
+	size_t printed;  // this many of them
 	struct trace_printer printer;
 	bool json;
 };

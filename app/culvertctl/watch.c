@@ -39,7 +39,7 @@ static void picture_print(const struct query *q, json_t *objects)
 	free(text);
 }
 
-// Asks once, and shows what has changed since before, which becomes the new answer.
+// Queries once, and shows the changes since the previous answer, which the new one replaces.
 static void watch_step(const struct options *options, const char *instance, const struct query *q,
 	struct sample *before)
 {

@@ -91,7 +91,7 @@ static int open_parent(const char *folder)
 	return (st.st_mode & 0111) == 0111 ? 0 : chmod(parent, (st.st_mode & 07777) | 0111);
 }
 
-// A folder has one group. With two, everybody may pass it: what is in it has modes of its own.
+// A folder has one group. With two, everybody may pass it: files in it have modes of their own.
 static int open_folder(const char *folder, gid_t control, gid_t show)
 {
 	gid_t group = control != NO_GROUP ? control : show;

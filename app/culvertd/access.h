@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which groups reach the sockets of the daemon: control_group the one that takes requests
-// ("control"), show_group the one that takes those which change nothing ("show"), and either of
-// them DPDK's telemetry socket, which only answers. Control thread.
+// ("control"), show_group the one for requests that change nothing ("show"), and either of them
+// DPDK's telemetry socket, which only answers. Control thread.
 #pragma once
 
 #include <stdbool.h>

@@ -66,8 +66,8 @@ int control_socket_open(struct control_socket *s, const struct conf *conf,
 	return -EIO;
 }
 
-// What a client has sent beside its request goes first: closing over it would take the answer from
-// the client.
+// Reads octets that a client has sent after its request: if the socket were closed with unread
+// octets, the client would lose the answer.
 static void client_close(struct control_client *c)
 {
 	char octet;
@@ -133,7 +133,7 @@ static void client_begin(
 		s->access->setting);
 }
 
-// Who finds no place waits to be accepted: the others have their time.
+// A client without a place waits in the backlog: the others have a time limit.
 static void accept_clients(struct control_socket *s, uint64_t now_ms)
 {
 	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++) {
@@ -213,7 +213,7 @@ static void client_feed(struct control_client *c)
 	}
 }
 
-// What to poll for besides its end.
+// Events to poll for besides its end.
 static short client_wants(const struct control_client *c)
 {
 	switch (c->state) {

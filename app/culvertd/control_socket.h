@@ -8,7 +8,7 @@
 // traffic or other clients: their number, the size of a request, and the time until a
 // client has sent its request or received the next piece of its answer.
 //
-// A subscriber stays: behind the answer it gets one packet for each event (event_log.h). One that
+// A subscriber stays: after the answer it gets one packet for each event (event_log.h). One that
 // does not read loses events. Control thread.
 #pragma once
 
@@ -47,7 +47,7 @@ struct control_client {
 	uint64_t position; // with CONTROL_SUBSCRIBED: of the next event, see event_log.h
 };
 
-// What a socket is for.
+// Purpose of a socket.
 struct control_access {
 	const char *file, *setting; // its name, and the setting that names its group
 	bool changes;               // its clients may change something
@@ -69,13 +69,13 @@ int control_socket_open(struct control_socket *s, const struct conf *conf,
 // Receives requests and sends answers, as far as sockets allow. Call it often.
 void control_socket_tick(struct control_socket *s, uint64_t now_ms);
 
-// What to poll for new clients; -1 while there is no place for one.
+// Descriptor to poll for new clients; -1 while there is no place for one.
 int control_socket_fd(struct control_socket *s);
 
 // Whether clients wait for an answer, or have not taken all of it.
 bool control_socket_is_busy(const struct control_socket *s);
 
-// The next request; its text is the caller's. False if there is none. It has to be answered before
+// The next request; the caller owns its text. False if there is none. It has to be answered before
 // the next call.
 bool control_socket_take(struct control_socket *s, struct control_request *request);
 
@@ -83,8 +83,8 @@ bool control_socket_take(struct control_socket *s, struct control_request *reque
 void control_socket_answer(
 	struct control_socket *s, const char *status, const char *text, uint64_t now_ms);
 
-// Answers it with that text, and sends all later events behind it. False if there
-// are CONTROL_SUBSCRIBERS_MAX already: it has still to be answered.
+// Answers it with that text, and sends all later events after it. False if there are
+// CONTROL_SUBSCRIBERS_MAX already: it has still to be answered.
 bool control_socket_subscribe(struct control_socket *s, const char *text);
 
 // Closes everything; a socket that is closed is allowed. DPDK's folder is removed with its files.

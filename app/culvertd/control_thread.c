@@ -114,7 +114,7 @@ static bool thread_read(pid_t tid, char *state, int *cpu)
 		return false;
 	p = fgets(line, sizeof(line), f) != NULL ? strrchr(line, ')') : NULL;
 	fclose(f);
-	// Behind the name: state is the first field, the CPU the 37th (proc(5): 3 and 39).
+	// After the name: state is the first field, the CPU the 37th (proc(5): 3 and 39).
 	return p != NULL && sscanf(p + 1,
 				    " %c" // 3
 				    " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
@@ -227,7 +227,7 @@ int control_thread_block_signals(void)
 	return -errno;
 }
 
-// Waits for a signal or a client, for so many milliseconds at most. Returns the signal; -1: none.
+// Waits for a signal or a client, for at most that many milliseconds. Returns the signal; -1: none.
 static int wait_for_work(int ms)
 {
 	struct pollfd fds[1 + REQUEST_SOCKETS] = {{.fd = signals, .events = POLLIN}};
@@ -284,7 +284,7 @@ void control_thread_run(struct gateway *g)
 
 		sig = wait_for_work(busy ? BUSY_MS : REST_MS);
 		pthread_mutex_lock(&g->control.lock);
-		now = gateway_now_ms(); // no earlier than what other threads have noted
+		now = gateway_now_ms(); // no earlier than times noted by other threads
 		busy = handle_events(g, now, &next_tick);
 		pthread_mutex_unlock(&g->control.lock);
 		busy |= request_tick(sig == SIGHUP, now);

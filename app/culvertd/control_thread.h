@@ -6,8 +6,8 @@
 #include "gateway.h"
 #include "reopen.h"
 
-// What the control thread does by ports, and workers for ports that are opened again; the argument
-// is struct gateway.
+// Functions of the control thread that use ports, and of workers for ports that are opened again;
+// the argument is struct gateway.
 extern const struct control_io control_thread_io;
 extern const struct reopen_io control_thread_reopen_io;
 

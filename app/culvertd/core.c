@@ -48,7 +48,7 @@ static uintptr_t page_behind(uintptr_t at)
 	return RTE_ALIGN_CEIL(at, (uintptr_t)PAGE);
 }
 
-// Segments that are written to: variables, and what the loader has put behind them.
+// Segments that are written to: variables, and memory that the loader has added after them.
 static int keep_data(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	(void)size;
@@ -64,7 +64,7 @@ static int keep_data(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-// The list of what is loaded where, part of which is on the heap.
+// The loader's list of programs and libraries, part of which is on the heap.
 static int keep_list(void)
 {
 	for (const struct link_map *l = _r_debug.r_map; l != NULL; l = l->l_next) {
@@ -133,7 +133,8 @@ static bool mapping_next(struct mapping *m)
 	return c == '\n';
 }
 
-// Programs as their files have them, and what the kernel puts into every process ([vdso]).
+// Code and data of programs as in their files, and the part that the kernel puts into every process
+// ([vdso]).
 static bool is_harmless(const struct mapping *m)
 {
 	return !m->written && !m->shared &&
@@ -145,7 +146,7 @@ static bool advise(uintptr_t start, uintptr_t end, int advice)
 	return madvise((void *)start, end - start, advice) == 0; // NOLINT
 }
 
-// Wipes what is not to be kept, and nothing else is written: the caller's frames may be there.
+// Wipes memory that is not to be kept, and writes nothing else: the caller's frames may be there.
 static void page_clean(uintptr_t page)
 {
 	static bool kept[PAGE];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What of the memory goes into a core: stacks and the data of programs, and nothing else, so that
-// no key does. Keys are on the heap. What is called in a crash does without the C library's locks
-// and memory. Linux, any thread where nothing else is said.
+// The part of memory that goes into a core: stacks and the data of programs, so that no key does.
+// Keys are on the heap. Functions for a crash use neither locks nor memory of the C library. Linux,
+// any thread unless noted.
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ int core_start(void);
 // else. Returns whether there is room to remember it.
 bool core_keep(uintptr_t start, uintptr_t end);
 
-// In a crash, while all other threads are stopped: excludes everything but what is to be kept, and
-// wipes what else is on its pages. The caller's stack is in use from the start of its part on.
+// In a crash, while all other threads are stopped: excludes everything but the kept parts, and
+// wipes the rest of their pages. The caller's stack is in use from the start of its part on.
 // Returns whether that has worked: otherwise there must be no core.
 bool core_strip(void);

@@ -71,7 +71,7 @@ static void wipe_vectors(const ucontext_t *context)
 	__asm__ volatile("xrstor64 %0" : : "m"(initial), "a"(-1), "d"(-1));
 }
 
-// What earlier calls have left where the handler's own will be.
+// Wipes remains of earlier calls below the handler's frames.
 static __rte_noinline void wipe_below(void)
 {
 	char used[BELOW];
@@ -101,7 +101,7 @@ static __rte_noreturn void stop_for_good(const ucontext_t *context)
 		stacks[i] = own_stack(512);
 	wipe_vectors(context);
 	atomic_fetch_add(&n_stopped, 1);
-	for (;;) { // without a call: below is nothing but what will be wiped
+	for (;;) { // without a call: all memory below will be wiped
 		long rc;
 
 		__asm__ volatile("syscall"
@@ -166,7 +166,7 @@ static bool keep_stacks(void)
 	return true;
 }
 
-// The value behind each frame, which functions that are protected compare with their own: it ends
+// The value after each frame, which functions that are protected compare with their own: it ends
 // the head of the thread's own block (x86-64 ABI).
 static bool keep_canary(void)
 {
@@ -175,7 +175,7 @@ static bool keep_canary(void)
 	return core_keep(block, block + 6 * sizeof(void *));
 }
 
-// Appends to the text what fits; its last octet stays for the end of the line.
+// Appends as much as fits to the text; its last octet stays for the end of the line.
 static void append(struct line *l, const char *text)
 {
 	while (*text != 0 && l->len < sizeof(l->text) - 1)
@@ -196,8 +196,8 @@ static void append_hex(struct line *l, uintptr_t v)
 	append(l, at);
 }
 
-// The program or library whose code this is: the last one that begins before it. The list may be
-// what was destroyed.
+// The program or library whose code this is: the last one that begins before it. The crash may have
+// destroyed the list.
 static const struct link_map *code_of(uintptr_t pc)
 {
 	const struct link_map *found = NULL, *l = _r_debug.r_map;
@@ -299,8 +299,8 @@ void crash_start(void)
 
 #endif
 
-// A handler to which DPDK's passes other signals on, without what on_crash() needs to know: the
-// thread receives the signal again, and this time it is a crash.
+// A handler to which DPDK's passes other signals on, without the arguments that on_crash() needs:
+// the thread receives the signal again, and this time it is a crash.
 static void receive_again(int signal)
 {
 	handler_set(signal);

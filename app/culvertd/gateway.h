@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The running daemon: everything that main() made. Set up before workers run; after that written by
-// the control thread, unless said otherwise.
+// the control thread, unless noted.
 #pragma once
 
 #include <stdint.h>

@@ -77,7 +77,7 @@ int idle_queue_add(struct idle *idle, uint16_t ethdev, uint16_t queue)
 void idle_announce(struct idle *idle)
 {
 	atomic_store_explicit(&idle->waits, true, memory_order_relaxed);
-	// Either we see what others have put down, or they see that we wait.
+	// Either this thread sees the other's store, or the other sees that this one waits.
 	atomic_thread_fence(memory_order_seq_cst);
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a worker does while there is nothing to do: asks again at once, waits within the processor,
-// sleeps for moments, or until a port says that a frame has come
-// (docs/decisions/0022-idle-workers.md). Whatever it is, it takes no longer than a millisecond:
-// time brings work as well.
+// Waiting of a worker without packets: it polls again at once, waits within the processor, sleeps
+// for moments, or until an interrupt of a port (docs/decisions/0022-idle-workers.md). No wait is
+// longer than a millisecond: time brings work as well.
 #pragma once
 
 #include <stdatomic.h>
@@ -18,14 +17,14 @@ struct idle {
 	uint32_t patience; // empty rounds before it
 	uint64_t pause;    // TSC that a wait within the processor takes
 	bool umwait;       // the processor has an instruction for that
-	// Of interrupts: what the worker waits for, -1: nothing.
+	// Of interrupts: descriptor that the worker waits for, -1: none.
 	int epoll, wake;
 	struct rte_epoll_event woken;
 	atomic_bool waits; // written by the worker
 };
 
-// Chooses the way. With interrupts the worker's queues have to be added. Control thread, before the
-// worker runs. Returns 0 or a negative number.
+// Chooses the method. With interrupts the worker's queues have to be added. Control thread, before
+// the worker runs. Returns 0 or a negative number.
 int idle_init(struct idle *idle, enum conf_idle way);
 void idle_fini(struct idle *idle);
 
@@ -33,13 +32,12 @@ void idle_fini(struct idle *idle);
 // device cannot. Control thread, while the worker does not use the device.
 int idle_queue_add(struct idle *idle, uint16_t ethdev, uint16_t queue);
 
-// With interrupts: from now on idle_wake() wakes the worker. What came before, by queues as well,
-// it has to look for once more.
+// With interrupts: from now on idle_wake() wakes the worker. It has to check once more for earlier
+// work, in queues as well.
 void idle_announce(struct idle *idle);
 void idle_renounce(struct idle *idle);
 
-// Waits in the way that was chosen. rounds: how many empty ones there have been in succession. The
-// worker.
+// Waits by the chosen method. rounds: the number of empty ones in succession. The worker.
 void idle_wait(struct idle *idle, unsigned int rounds);
 
 // Whether waiting gives the CPU away.

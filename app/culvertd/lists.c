@@ -45,7 +45,7 @@ static struct device_counts count_frames(const struct gateway *g, unsigned int p
 	return n;
 }
 
-// Who does a piece of work: the device, or workers if somebody has to.
+// Whether the device does a piece of work, or workers do it, or it is not done.
 static const char *done_by(bool device, bool needed)
 {
 	if (device)

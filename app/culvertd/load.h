@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Loads configurations: the first one at start, others on a thread of their own while workers run.
-// With many SAs that takes longer than neighbours and keepalives can wait. What is decided about
-// them is in configure.h of lib/control. Control thread, if nothing else is said.
+// With many SAs that takes longer than neighbours and keepalives can wait. Decisions about them are
+// in configure.h of lib/control. Control thread, unless noted.
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 #include "gateway.h"
 #include "requests.h"
 
-// Builds and publishes what g->control.conf describes, before workers run. Failures are logged.
+// Builds and publishes the configuration g->control.conf, before workers run. Failures are logged.
 // Returns 0, -EIO or -ENOMEM.
 int load_first(struct gateway *g);
 

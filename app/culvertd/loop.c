@@ -186,7 +186,7 @@ static unsigned int share_tunnels(struct loop *l)
 	return work;
 }
 
-// Advances the heartbeat, which also says where the worker is.
+// Advances the heartbeat, which also has the phase of the worker.
 static inline void beat(struct loop *l, unsigned int place)
 {
 	uint64_t last = atomic_load_explicit(&l->heartbeat, memory_order_relaxed);
@@ -217,7 +217,8 @@ static uint16_t poll_queue(struct loop *l, struct loop_queue *q, uint16_t *kept)
 	if (n == 0)
 		return 0;
 	q->bursts[rte_fls_u32(n) - 1]++;
-	// Compared first: a store into what the driver has just stored takes some ten cycles.
+	// Compared first: a store to a location that the driver has just written takes some ten
+	// cycles.
 	for (uint16_t f = 0; f < n; f++) {
 		if (unlikely(m[f]->port != q->port))
 			m[f]->port = q->port;
@@ -236,7 +237,7 @@ static uint16_t poll_queue(struct loop *l, struct loop_queue *q, uint16_t *kept)
 	return taken;
 }
 
-// Where workers share what this one receives, it takes as many bursts as keep them busy. Frames for
+// Where workers share its received packets, it takes as many bursts as keep them busy. Frames for
 // which there is no room stay with the device.
 static unsigned int poll_shared(struct loop *l, struct loop_queue *q)
 {
@@ -328,7 +329,8 @@ static unsigned int wait_for_interrupts(struct loop *l, unsigned int rounds)
 }
 
 // Engines leave keys of SAs on the stack: wiped before the worker reports that it no longer uses
-// the previous snapshot. That of its last pass may be freed: the worker may have slept since.
+// the previous snapshot. The snapshot of its last pass may be freed: the worker may have slept
+// since.
 static void keys_wipe(struct loop *l)
 {
 	const struct snapshot *s = atomic_load_explicit(l->worker->published, memory_order_acquire);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What runs on a worker's lcore: polls its queues, runs the pipeline on the frames received, and
+// The loop on a worker's lcore: polls its queues, runs the pipeline on the frames received, and
 // transmits the results. Workers share rings, by which they hand over packets and, where a port has
 // fewer TX queues than there are workers, frames to be sent; and lanes, by which all share the work
 // of a tunnel (fanout.h).
@@ -23,7 +23,7 @@
 
 enum loop_phase {
 	LOOP_RUN,
-	LOOP_DRAIN, // receive nothing from ports, process what is in the rings
+	LOOP_DRAIN, // receive nothing from ports, process the packets in the rings
 	LOOP_STOP,
 };
 
@@ -47,13 +47,13 @@ struct loop_queue {
 struct loop {
 	// Constant while the worker runs. Other workers read the ring, and idle.waits when they
 	// have handed something over.
-	struct rte_ring *out; // frames to be sent, m->port saying where; from all threads
+	struct rte_ring *out; // frames to be sent by the port in m->port; from all threads
 	struct worker *worker;
 	struct rte_rcu_qsbr *qsbr;
 	struct loop *const *peers; // all loops, by worker
 	const struct port *ports;
 	unsigned int n_workers, n_ports, n_rx;
-	uint16_t lacp[PORTS_MAX]; // ports for which it sends what LACP has to
+	uint16_t lacp[PORTS_MAX]; // ports whose LACP frames it sends
 	unsigned int n_lacp;
 	struct idle idle;
 
@@ -82,14 +82,15 @@ struct loop *loop_new(struct worker *w);
 void loop_free(struct loop *l);
 
 // Distributes the ports' queues over n loops, whose workers' peers are set. They share the work of
-// tunnels if a port has fewer queues than there are workers, or if there are so few inbound SAs,
-// besides those that an IKE daemon may make, that these keep only some workers busy. Returns 0,
-// -E2BIG or -ENOMEM. Control thread, before they run.
+// tunnels if a port has fewer queues than there are workers, or if the inbound SAs, without those
+// of an IKE daemon, are too few to keep all workers busy. Returns 0, -E2BIG or -ENOMEM. Control
+// thread, before they run.
 int loops_assign(struct loop *const loops[], unsigned int n, const struct port ports[],
 	unsigned int n_ports, unsigned int n_sas, struct rte_rcu_qsbr *qsbr);
 
-// Chooses what loops with queues do while these are empty. If a device does not support that, it
-// is logged, and the worker sleeps for short times instead. Control thread, before they run.
+// Chooses the waiting of loops with queues while these are empty. If a device does not support
+// that, it is logged, and the worker sleeps for short times instead. Control thread, before they
+// run.
 void loops_idle(struct loop *const loops[], unsigned int n, enum conf_idle way);
 
 // Prepares the worker for the device of a port, before the port is open; the opposite for one that
@@ -100,11 +101,11 @@ void loop_queues_remove(struct loop *l, uint16_t port);
 // The body of the worker's thread; arg is a struct loop.
 int loop_run(void *arg);
 
-// Drops what is left when all workers have ended, as DROP_SHUTDOWN. Control thread.
+// Drops remaining packets when all workers have ended, as DROP_SHUTDOWN. Control thread.
 void loop_stop(struct loop *l);
 
 // Lets a worker with a TX queue on the port send a frame, which it takes. False: there is no room,
-// and the frame is the caller's. Any thread.
+// and the caller keeps the frame. Any thread.
 bool loop_send(struct loop *l, uint16_t port, struct rte_mbuf *m);
 
 // Packets in the rings to be sent, or held for their next hops. Frames in the rings to be processed

@@ -17,7 +17,7 @@
 static int fd = -1;
 static uint32_t watchdog_ms;
 
-// A path, or the name of an abstract socket behind "@".
+// A path, or the name of an abstract socket after "@".
 static int open_socket(const char *name)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -40,7 +40,7 @@ static int open_socket(const char *name)
 	return -1;
 }
 
-// WATCHDOG_USEC is for this process only if WATCHDOG_PID, when given, says so.
+// WATCHDOG_USEC is for this process only if WATCHDOG_PID is absent or its own.
 static uint32_t watchdog_wanted(void)
 {
 	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");

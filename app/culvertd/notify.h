@@ -21,6 +21,6 @@ void notify_stopping(void);
 // All is well.
 void notify_watchdog(void);
 
-// Milliseconds within which notify_watchdog() is wanted, half of what the service manager allows;
-// 0: never.
+// Milliseconds within which notify_watchdog() is wanted, half of the service manager's limit; 0:
+// never.
 uint32_t notify_watchdog_ms(void);

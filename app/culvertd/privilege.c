@@ -162,8 +162,8 @@ static int others_signal(pid_t keeper)
 	return n;
 }
 
-// Each thread has its own, and only itself can drop them: also those that libraries have started.
-// Ends when the kernel shows that none has any.
+// Each thread has its own, and only itself can drop them: also threads of libraries. Ends when the
+// kernel shows that none has any.
 static int others_drop(pid_t keeper)
 {
 	struct sigaction drop = {.sa_handler = on_drop, .sa_flags = SA_RESTART};

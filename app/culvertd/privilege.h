@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a daemon that has its ports open does not need any more, it gives up for good.
+// Privileges that a daemon gives up for good once its ports are open.
 #pragma once
 
 #include <sys/types.h>
 
 #include "conf.h"
 
-// Has the kernel write no core of this process, whatever limits say: keys would be in it. A crash
-// allows it when they are out of it (crash.h). Nor can others of its user look into it. Control
-// thread, before keys are read.
+// Makes the kernel write no core of this process, whatever the limits: keys would be in it. A crash
+// allows it when they are wiped (crash.h). Nor can other processes of its user read its memory.
+// Control thread, before keys are read.
 void privilege_forbid_cores(void);
 
 // Locks memory, so that keys are never written to swap. Where that is not permitted and there is
 // swap, logs a warning with the remedy. Control thread, before keys are read.
 void privilege_lock_memory(void);
 
-// Whether the configured user and the configured group exist. Those that do not are logged, with
-// the remedy. Returns 0 or -EIO. Control thread.
+// Whether the configured user and the configured group exist. A missing one is logged, with the
+// remedy. Returns 0 or -EIO. Control thread.
 int privilege_names_check(const struct conf *conf);
 
-// Whether the configured user can be become, and the configured group exists. What is wrong is
-// logged with its remedy. Returns 0 or -EIO. Control thread, before anything is started.
+// Whether the configured user can be become, and the configured group exists. A mistake is logged
+// with its remedy. Returns 0 or -EIO. Control thread, before anything is started.
 int privilege_check(const struct conf *conf);
 
 // Becomes the configured user, if one is, with all threads, and gives up the capabilities of all

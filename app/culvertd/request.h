@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sockets by which requests are received: that of control_group, and that of show_group for
-// requests that change nothing. What is requested there, and decided: requests.h of lib/control.
-// Control thread.
+// requests that change nothing. The requests and decisions: requests.h of lib/control. Control
+// thread.
 #pragma once
 
 #include <poll.h>
@@ -13,7 +13,7 @@ int request_start(struct gateway *g);
 
 #define REQUEST_SOCKETS 2
 
-// What to poll for new clients.
+// Descriptors to poll for new clients.
 void request_sockets(struct pollfd fds[REQUEST_SOCKETS]);
 
 // Receives requests, continues with them, and sends answers; reload: SIGHUP has requested a reload.

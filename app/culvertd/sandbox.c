@@ -85,7 +85,8 @@ static scmp_filter_ctx filter_new(void)
 	return NULL;
 }
 
-// New threads, but no new processes. clone3() hides its flags behind a pointer: glibc does without.
+// New threads, but no new processes. clone3() has its flags in memory, which a filter cannot read:
+// glibc works without it.
 static int allow_threads(scmp_filter_ctx ctx)
 {
 	int rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SYS(clone), 1,

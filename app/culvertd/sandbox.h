@@ -3,11 +3,11 @@
 // libseccomp). Any other fails with EPERM, and the kernel's audit log has it.
 #pragma once
 
-// All threads that there are now, and those that they will make: files, sockets, memory and
-// threads; no other programs, no signals to others, no other users, no tracing, no mounts, no keys
-// of the kernel. Returns 0, or -EIO after logging why not. Control thread, before workers run.
+// All present threads and their future ones: files, sockets, memory and threads; no other programs,
+// no signals to others, no other users, no tracing, no mounts, no keys of the kernel. Returns 0, or
+// -EIO after logging the reason. Control thread, before workers run.
 int sandbox_enter(void);
 
-// The calling thread, in addition: only what drivers need to move frames. Returns 0 or -errno. A
-// worker, when it begins.
+// The calling thread, in addition: only system calls that drivers need to move frames. Returns 0 or
+// -errno. A worker, when it begins.
 int sandbox_enter_worker(void);
