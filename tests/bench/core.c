@@ -8,8 +8,8 @@
 #include <rte_common.h>
 #include <rte_cycles.h>
 
-// Both kinds of additions take about as long on a core with four units, so that what is measured
-// besides them cancels out. The last digits are those of .rept below.
+// Both kinds of additions take about as long on a core with four units, so that other measured
+// instructions cancel out. The last digits are those of .rept below.
 #define INDEPENDENT (64 * 256)
 #define DEPENDENT   (16 * 256)
 

@@ -22,12 +22,12 @@ static inline bool core_is_shared(double share)
 	return share < 0.93;
 }
 
-// What core_measure() knows about processors, separately for its test.
+// Data of core_measure() about processors, separately for its test.
 
 // Additions that a core does in a cycle: the number of its units for integers.
 // vendor: as CPUID writes it; avx512_fp16: of Intel, whether it has these instructions.
 unsigned int core_units(const char *vendor, unsigned int family, bool avx512_fp16);
 
-// The share of a thread that did so many additions in a cycle. A core that does more than the units
-// known for it is a newer one, and has as many as it shows.
+// The share of a thread with this many additions in a cycle. A core that does more than its known
+// units is a newer one, and has as many as measured.
 double core_share(double adds, unsigned int units);

@@ -20,7 +20,7 @@ struct daemon {
 	unsigned int received, sent; // packets
 	uint32_t right;              // of the packets sent
 	uint64_t from, to; // TSC when the first measured burst was asked for, and the next batch
-	// What DPDK's functions look up, by queue. Nobody else has seen their frames before.
+	// Data of DPDK's functions, by queue. No other code has read their frames before.
 	void *queue[2 * POINT_WORKERS_MAX], *callbacks[2 * POINT_WORKERS_MAX];
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The daemon's loop around the worker of a lane. It polls two ports and sends by them, as it does
-// in the daemon; behind them is the replacement of ports (nic.h), which it calls as it would a
-// driver. Each lane has one, on its thread.
+// in the daemon; they use the replacement of ports (nic.h), which it calls like a driver. Each lane
+// has one, on its thread.
 #pragma once
 
 #include "traffic.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What features cost in a pass, beyond the plain packet:
+// Cost of features in a pass, beyond the plain packet:
 //
 //   bench_features [--feature NAME] [--rounds N] [--json]
 //
@@ -55,7 +55,7 @@ struct side {
 		*map[WAYS]; // of the near gateway's LAN, of the far one's WAN; NULL: no tags
 	struct rte_mempool *pool;
 	struct gateway_pair *pair;
-	struct batch *batch[WAYS]; // what the near gateway receives, and the far one
+	struct batch *batch[WAYS]; // packets received by the near gateway, and by the far one
 	unsigned int n[WAYS];      // frames of it
 };
 
@@ -63,7 +63,7 @@ struct figures {
 	double cycles[ROUNDS_MAX], instructions;
 };
 
-// What a side has cost, by direction.
+// Cost of a side, by direction.
 struct cost {
 	struct figures way[WAYS];
 };
@@ -202,8 +202,8 @@ static uint16_t right(const struct side *s, const struct tx_buffer *tx, unsigned
 	return n;
 }
 
-// Lets the far gateway open what was sealed. Returns how many packets it sends, and that are right
-// and in order if compared.
+// Lets the far gateway open the sealed packets. Returns the number of packets sent; if compared, of
+// right ones in order.
 static unsigned int open_all(struct side *s, bool compared)
 {
 	unsigned int n = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two gateways in one process, made from a configuration file: each has hosts on one side and the
-// tunnels to the other on the other side. far opens what near seals. Each has a worker in every
-// lane.
+// tunnels to the other on the other side. far opens the packets that near seals. Each has a worker
+// in every lane.
 #pragma once
 
 #include <rte_cycles.h>

@@ -49,7 +49,7 @@ struct side {
 	struct batch batch;
 	uint32_t n_legit, n_hostile; // packets made in total
 	// Since the start of the measurement:
-	uint64_t sent, received; // legitimate packets, and those that were forwarded
+	uint64_t sent, received; // legitimate packets, and the forwarded ones of them
 	uint64_t others;         // other packets sent by the gateway
 	struct counters before;  // counters of the worker at the start
 	uint64_t cycles;         // cycles of the round

@@ -103,7 +103,7 @@ static uint16_t port_of(const struct traffic *t)
 	return t->point->dir == DIR_OUT ? PORT_LAN : PORT_WAN;
 }
 
-// Those of the ports alone.
+// Instructions of the ports alone.
 static double ports_count(const struct traffic *t)
 {
 	unsigned int burst = t->point->burst;
@@ -125,7 +125,7 @@ static double ports_count(const struct traffic *t)
 	return (double)from / (t->batch->n - t->batch->warm);
 }
 
-// Those of the daemon's loop with all that it calls.
+// Instructions of the daemon's loop with all functions that it calls.
 static double daemon_count(const struct traffic *t)
 {
 	struct daemon *d = daemon_new(t);

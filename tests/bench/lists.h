@@ -7,7 +7,7 @@
 
 #include "point.h"
 
-// The dimensions; those that vary fastest are last.
+// The dimensions; the fastest varying ones are last.
 enum dim {
 	DIM_ALG, // CIPHER[+AUTH]
 	DIM_ENGINE,

@@ -36,7 +36,7 @@ struct result {
 	double mpps;            // rate of everything, ports included; the sum of all lanes
 	double speedup;         // mpps, to that of one worker; 0: not known. The caller's
 	uint64_t sent;          // packets given to the gateways while the clock runs
-	uint64_t received;      // of these, those that were sent, and right if they are clear
+	uint64_t received;      // the sent ones of these, which are right if they are clear
 	struct core core;       // medians of the rounds, the mean of all lanes
 	bool same_core;         // some lanes are hyperthreads of the same core
 	struct stages stages;   // drops of the gateway measured; of both if it is a loop

@@ -24,7 +24,7 @@ enum dir {
 
 extern const char *const dir_names[DIRS];
 
-// What the gateways do beyond the plain packet. All zero: nothing.
+// Work of the gateways beyond the plain packet. All zero: none.
 struct feature {
 	bool inner_v6, outer_v6; // IPv6 instead of IPv4
 	bool esn;

@@ -5,8 +5,8 @@
 //
 //   10.1.0.0/16, 2001:db8:1::/64 --[LAN] gateway [WAN]-- 198.18.0.0/16, 2001:db8:f::/64
 //
-// Behind the tunnels: to peer B (198.18.0.2) 10.2.0.0/16, to peer M (198.18.0.3) 10.3.0.0/16 and
-// 2001:db8:3::/64, by ESP in UDP to peer N (198.18.0.4) 10.4.0.0/16.
+// Networks of the tunnels: of peer B (198.18.0.2) 10.2.0.0/16, of peer M (198.18.0.3) 10.3.0.0/16
+// and 2001:db8:3::/64, by ESP in UDP of peer N (198.18.0.4) 10.4.0.0/16.
 #pragma once
 
 #include "pipeline.h"

@@ -6,9 +6,9 @@
 //                [--sas N] [--flows N] [--burst N] [--workers N] [--json]
 //
 // Values may be lists: then every combination is measured. The worker whose clock shows least does
-// the next step, and its clock advances by the time that this takes: packets arrive as fast as
-// they are taken. What cores of a real machine take from each other is not in the figures: lines
-// that go from cache to cache, shared caches, power. Cards cost nothing here.
+// the next step, and its clock advances by the time that this takes: packets arrive as fast as they
+// are taken. Interference between cores of a real machine is not in the figures: lines that go from
+// cache to cache, shared caches, power. Cards cost nothing here.
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +38,8 @@ enum setup { ONE_QUEUE, QUEUES, SETUPS };
 
 static const char *const setup_names[SETUPS] = {"one queue", "queue per worker"};
 
-// Parts of a worker's turn, as in the daemon (loop.c): what was received, what was handed over, and
-// what is in lanes. Between two parts others do theirs.
+// Parts of a worker's turn, as in the daemon (loop.c): received packets, packets handed over, and
+// lanes. Other workers run between two parts.
 enum part { RECEIVE, PASS, HELP, KEEP, PARTS };
 
 struct queue {
@@ -160,8 +160,7 @@ static uint16_t frames_take(struct line *l, unsigned int worker, struct rte_mbuf
 	return burst;
 }
 
-// Of packets that leave: those behind a later one of their flow or, if they are ESP packets, of
-// their SA.
+// Sent packets that follow a later one of their flow or, if they are ESP packets, of their SA.
 static void sent_check(struct line *l, const struct tx_buffer *tx, bool esp)
 {
 	for (uint16_t i = 0; i < tx->n; i++) {
@@ -189,7 +188,7 @@ static void sent_check(struct line *l, const struct tx_buffer *tx, bool esp)
 
 // --- the workers ---
 
-// The worker has done something since clock_start(): it sends what came of that.
+// The worker has worked since clock_start(): it sends the results.
 static void send_all(struct line *l, struct worker *w, unsigned int i)
 {
 	worker_mbufs_free(w);
@@ -301,7 +300,7 @@ static uint64_t dropped(const struct line *l, enum drop reason)
 	return n;
 }
 
-// Runs until so many packets were sent in total.
+// Runs until that many packets were sent in total.
 static uint64_t run_until(struct line *l, uint64_t packets)
 {
 	uint64_t end = 0;

@@ -13,7 +13,7 @@
 // With 1 SA and 1000 flows, packets of 64 octets out, AES-128-GCM by ipsec_mb.
 #define INSTRUCTIONS 1000
 
-// Of what as many cores could do.
+// Share of the ideal throughput of as many cores.
 #define SPEEDUP_PER_WORKER 0.95
 
 static const unsigned int sizes[SIZES] = {64, 512, 1400};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The targets: core cycles per packet on one core, with connection state and replay check; and what
-// further cores are to bring. Core cycles, because the TSC says little about how fast a core runs.
+// The targets: core cycles per packet on one core, with connection state and replay check; and the
+// gain by further cores. Core cycles, because the TSC does not show the speed of a core.
 #pragma once
 
 #include "point.h"
@@ -9,7 +9,7 @@
 struct target {
 	unsigned int cycles;       // the whole pass, without ports
 	unsigned int overhead;     // the pass without its cryptography
-	unsigned int daemon;       // what the daemon's loop adds to the pass
+	unsigned int daemon;       // added by the daemon's loop to the pass
 	unsigned int instructions; // of the whole pass, libraries included
 	double speedup;            // minimum rate of several workers, to that of one
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What core_measure() makes of a processor and of the additions it counts. Only what is so on any
-// machine is expected of a measurement: others may use the core.
+// Results of core_measure() for a processor and its counted additions. Only results that hold on
+// any machine are expected of a measurement: others may use the core.
 #include "core.h"
 
 #include <rte_cycles.h>

@@ -21,8 +21,8 @@ static inline void traffic_receive(const struct traffic *t, struct rte_mbuf *m[]
 	nic_receive(t->pool, m, t->batch, first, n, port);
 }
 
-// Passes n packets through both gateways. What the far one sends is in the returned buffer, which
-// the caller empties.
+// Passes n packets through both gateways. Packets that the far one sends are in the returned
+// buffer, which the caller empties.
 struct tx_buffer *traffic_pass_both(const struct traffic *t, unsigned int first, uint16_t n);
 
 // Sends a packet of every flow, and then compares a whole batch that has passed both gateways.

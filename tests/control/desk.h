@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A control thread inside a test: lib/control with one worker, its ports and its clock replaced by
-// the test. A test posts events, lets time pass, and looks at what is sent, logged and posted.
+// the test. A test posts events, lets time pass, and checks frames sent, lines logged and events
+// posted.
 //
 //   10.1.0.0/24, 2001:db8:1::/64 --[LAN] gateway [WAN]-- 192.0.2.0/24, 2001:db8:f::/64
 //
@@ -19,7 +20,7 @@ extern struct control desk;
 extern uint64_t desk_now;             // milliseconds
 extern bool desk_link[2];             // whether it is up
 extern uint32_t desk_active[2];       // which of its members are
-extern bool desk_link_told[2];        // whether the control thread has said so
+extern bool desk_link_told[2];        // whether the control thread has requested it
 extern struct counters desk_counters; // of other threads
 
 extern uint64_t desk_heartbeat;    // of the worker
@@ -41,23 +42,23 @@ void desk_conf_write(FILE *f, const char *more, const char *sa);
 // The configuration above with more settings, at top level and of the SA "out-4".
 struct conf *desk_conf(const char *more, const char *sa);
 
-// Puts such a configuration in the place of the one that runs.
+// Replaces the running configuration by such a one.
 void desk_reload(const char *more, const char *sa);
 
-// Puts a configuration of desk_conf() in the place of the one that runs, which it frees.
+// Replaces the running configuration, which it frees, by one of desk_conf().
 void desk_replace(struct conf *conf);
 
-// Forgets what has been sent, posted and logged.
+// Forgets frames sent, events posted and lines logged until now.
 void desk_forget(void);
 
-// Lets so many milliseconds pass, with what is due every 100 of them.
+// Lets that many milliseconds pass, with the work that is due every 100 of them.
 void desk_wait(unsigned int ms);
 
 // The worker begins a pass; ends it, so that it has no pointers of before, and begins the next.
 void desk_worker_begins(void);
 void desk_worker_passes(void);
 
-// What a worker posts about a packet: handled at once.
+// An event of a worker about a packet: handled at once.
 void desk_event(struct event e);
 
 // The next event is this, without its time: "event=link_up\tseverity=info\tport=wan".
@@ -68,8 +69,8 @@ void desk_expect_no_event(void);
 void desk_expect_log(const char *part);
 void desk_expect_no_log(void);
 
-// What runs, see running.h: SAs, and what the worker has counted of one; the tunnel of a policy;
-// the inbound SA that has the SPI, or NULL; generations of everything, and of what decides about
+// The running configuration, see running.h: SAs, and the worker's counters of one; the tunnel of a
+// policy; the inbound SA with the SPI, or NULL; generations of everything, and of decisions about
 // flows.
 struct sa_out *desk_sa_out(const char *name);
 struct sa_in *desk_sa_in(const char *name);

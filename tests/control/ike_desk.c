@@ -186,7 +186,7 @@ void expect_sender(const char *of, const char *sa)
 	assert_string_equal(listed_tunnel(of).out, sa);
 }
 
-// What waits for workers is freed; they have stopped.
+// Frees objects that wait for workers, which have stopped.
 void desk_tick(void)
 {
 	retire_tick(&desk);

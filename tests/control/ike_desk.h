@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests of an IKE daemon to the control thread of desk.h, and what lists show then. Names begin
-// with "ike.", which the functions that add leave out.
+// Requests of an IKE daemon to the control thread of desk.h, and the contents of lists then. Names
+// begin with "ike.", which the functions that add leave out.
 #pragma once
 
 #include "desk.h"
@@ -27,7 +27,7 @@ void ask_refused(const char *why);
 
 #define ask_now(...) (ask_add(__VA_ARGS__), ask_done())
 
-// What lists show. An SA is not listed twice.
+// Contents of lists. An SA is not listed twice.
 bool listed_sa(const char *name);
 unsigned int listed_sas(void), listed_policies(void), listed_tunnels(void);
 const struct spd_policy *listed_policy(const char *name);
@@ -52,6 +52,6 @@ unsigned int ike_policy_slots(void);
 // Both places from which workers take the sender of a policy have this SA.
 void expect_sender(const char *of, const char *sa);
 
-// What waits for workers is freed, unless they may use it; everything, when they have stopped.
+// Frees objects that wait for workers, unless they may use them; all, when they have stopped.
 void desk_tick(void);
 void desk_settle(void);

@@ -58,7 +58,7 @@ static void test_memory_waits_for_workers(void **state)
 	assert_false(desk_waits());
 }
 
-// What a worker posts about a drop by an SA, the count-th for the reason.
+// A worker's event about a drop by an SA, the count-th for the reason.
 static void dropped(const char *sa, uint64_t count)
 {
 	struct sa_in *in = desk_sa_in(sa);

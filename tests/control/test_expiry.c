@@ -124,8 +124,8 @@ static void test_tunnel(void **state)
 	assert_int_equal(tunnel_state(), TUNNEL_UP);
 }
 
-// Packets of the peer that its SA drops; those that policy drops were authentic, and are counted as
-// received before.
+// Packets of the peer that its SA drops; packets that policy drops were authentic, and are counted
+// as received before.
 static void drops(const char *sa, enum drop reason)
 {
 	if (reason == DROP_SELECTOR)
@@ -180,7 +180,7 @@ static void test_failing_to_send(void **state)
 	assert_int_equal(tunnel_state(), TUNNEL_FAILING);
 }
 
-// What an SA received before a policy had it is no sign of the policy's peer.
+// Packets that an SA received before a policy had it are no sign of the policy's peer.
 static void test_new_tunnel(void **state)
 {
 	struct tunnels tunnels;

@@ -4,7 +4,7 @@
 #include "desk.h"
 #include "health.h"
 
-// So many checks, one every 100 ms; the worker makes passes or none.
+// This many checks, one every 100 ms; the worker makes passes or none.
 static void checks(unsigned int n, bool passes)
 {
 	for (unsigned int i = 0; i < n; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests of an IKE daemon are done entirely or not at all, and lists show what is there then. The
-// newest SA of a tunnel sends, and its peer can be moved. A peer has its share, and no more.
+// Requests of an IKE daemon are done entirely or not at all, and lists show the result. The newest
+// SA of a tunnel sends, and its peer can be moved. A peer has its share, and no more.
 #include "collect.h"
 #include "ike_desk.h"
 #include "peers.h"
@@ -20,7 +20,7 @@ static void test_lists(void **state)
 	assert_int_equal(listed_tunnels(), CONFIGURED_POLICIES + 1);
 	assert_true(listed_sa("ike.a.in"));
 	assert_true(listed_sa("ike.a.out"));
-	// Behind those of the configuration, the newest first.
+	// After those of the configuration, the newest first.
 	assert_true(collect_policy(&p, &desk, CONFIGURED_POLICIES));
 	assert_string_equal(p.name, "ike.q");
 	assert_string_equal(p.action, "bypass");
@@ -165,7 +165,7 @@ static void test_refused(void **state)
 	assert_int_equal(listed_sas(), CONFIGURED_SAS + 2);
 	assert_int_equal(listed_policies(), CONFIGURED_POLICIES + 1);
 
-	// What a tunnel was known by stays its own, also without the SA that had the SPI.
+	// The identity of a tunnel stays its own, also without the SA that had the SPI.
 	ask_sa("b.in", "in", 0x20000, 7, "");
 	ask_done();
 	ask_now("sa del ike.a.in");
@@ -233,7 +233,7 @@ static void test_all_or_nothing(void **state)
 			&desk_sa_out("ike.a.out")->sa.opt.remote));
 		desk_settle();
 	}
-	// What was refused did not take anything away.
+	// A refused request has removed nothing.
 	ask_pair("b", 0x20000, 7);
 	ask_pair("c", 0x30000, 8);
 	ask_pair("d", 0x40000, 9);
@@ -407,7 +407,7 @@ static void test_share_of_pairs(void **state)
 		"remote = \"10.4.0.0/31\"; action = \"protect\"; reqid = 2; peer_id = 2; }\n");
 	ask_done();
 	assert_int_equal(listed_policies(), CONFIGURED_POLICIES + 65);
-	// What packets cause is charged to the peer, by whichever policy they come.
+	// Resources used by packets are charged to the peer, whatever their policy.
 	assert_int_equal(listed_policy("ike.p1")->peer_hash, listed_policy("ike.p63")->peer_hash);
 	assert_int_not_equal(
 		listed_policy("ike.p1")->peer_hash, listed_policy("ike.next")->peer_hash);

@@ -119,7 +119,7 @@ static void test_request_without_memory_has_no_effect(void **state)
 	if (!ask(before))
 		fail_msg("%s", messages);
 	for (unsigned int i = 0; i < COUNT_OF(changes); i++) {
-		// What is allocated once and kept.
+		// Memory that is allocated once and kept.
 		assert_true(ask(changes[i].text));
 		desk_settle();
 		assert_true(ask(changes[i].undo));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests to the daemon: what each is answered with, posted and logged, and who may make it.
+// Requests to the daemon: the answer, the event and the log line of each, and its permissions.
 #include <errno.h>
 #include <unistd.h>
 
@@ -10,10 +10,10 @@
 #include "requests.h"
 
 static const char *next;     // request of a client; NULL: there is none
-static bool next_may_change; // what that client may
+static bool next_may_change; // permissions of that client
 static char status[16], text[8192];
 static struct conf *made;
-static bool refused; // what was made cannot be applied
+static bool refused; // the built snapshot cannot be applied
 static bool subscribers_full;
 static bool takes_long; // to make it
 static unsigned int n_reloading, n_ready;
@@ -241,7 +241,7 @@ static void test_reading(void **state)
 	assert_non_null(next);
 }
 
-// Those who may only look get one load in a second, all together.
+// All clients that may only read get one load in a second together.
 static void test_readers_wait(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lists show, and metrics.
+// Contents of lists, and metrics.
 #include "collect.h"
 #include "desk.h"
 #include "metrics_text.h"

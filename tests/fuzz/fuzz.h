@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fuzz target. With libFuzzer (meson option 'fuzz') that calls its entry points. Without,
-// driver.c does: it replays the corpus and then mutates it a little, the same way in every run.
+// A fuzz target. With libFuzzer (meson option 'fuzz') that calls its entry points. Otherwise
+// driver.c does: it replays the corpus and then mutates it a little, the same in every run.
 #pragma once
 
 #include <stddef.h>

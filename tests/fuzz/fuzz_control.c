@@ -19,7 +19,7 @@
 #include "test.h"
 
 #define CLIENTS 12   // more than there are slots
-#define MEMBERS 4242 // group of those who may use the socket, beside root
+#define MEMBERS 4242 // group of users of the socket, beside root
 
 enum step {
 	CONNECT, // WHO

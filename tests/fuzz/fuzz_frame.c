@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any octets as frames. The input is a burst of records: an octet that says how the frame is
+// Any octets as frames. The input is a burst of records: an octet that determines how the frame is
 // received, its length in two octets, the frame. Few random frames would pass the first checks, so
-// the first octet also says which fields are made valid. Proves that the books balance and no
+// the first octet also determines which fields are made valid. Proves that the books balance and no
 // sanitizer reports an error. The LAN's device has a VLAN 7, which is the WAN.
 #include <netinet/in.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Any octets as text that a peer has sealed with the right key: the code after the integrity check,
-// which a packet of random octets never reaches. The first octet of the input says by which peer
-// and which fields are made valid, the second is the TOS of the outer header, and the size of
+// which a packet of random octets never reaches. The first octet of the input determines the peer
+// and the fields that are made valid, the second is the TOS of the outer header, and the size of
 // fragments; the rest is encrypted. Proves that the books balance and no sanitizer reports an
 // error.
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Any octets as one IPv6 packet, in memory that ends with it. Runs all functions that parse
-// headers, and all that write packets about others. The first octet of the input says which fields
-// are made valid. Proves that they agree, and that no sanitizer reports an error.
+// headers, and all that write packets about others. The first octet of the input determines which
+// fields are made valid. Proves that they agree, and that no sanitizer reports an error.
 #include "flow_pkt.h"
 #include "fuzz.h"
 #include "icmp.h"

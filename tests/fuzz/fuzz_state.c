@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Any octets as state left by an earlier daemon: the file of sequence numbers, on the disk, and the
 // file of replay windows, in memory. Proves that they are refused, or that the data read can be
-// written and read again. The first octet says which file, and which fields are made valid, without
-// which few files would pass the first checks.
+// written and read again. The first octet determines the file, and the fields that are made valid,
+// without which few files would pass the first checks.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Any octets as text that a peer has sealed in transport mode with the right key: for the IP packet
-// rebuilt from it, and behind NATs its checksums; or as a packet from a host, which is sealed. The
-// first octet of the input says how it is received, the second is the TOS, the protocol of the
-// octets, and the size of fragments; the rest is encrypted. Proves that the books balance and no
-// sanitizer reports an error.
+// rebuilt from it, and with NATs its checksums; or as a packet from a host, which is sealed. The
+// first octet of the input determines how it is received, the second is the TOS, the protocol of
+// the octets, and the size of fragments; the rest is encrypted. Proves that the books balance and
+// no sanitizer reports an error.
 #include <netinet/in.h>
 
 #include "fuzz.h"

@@ -4,8 +4,8 @@
 // or three workers track packets of one TCP or UDP flow, in every state, while it is unlinked.
 // Proves for all interleavings: a recorded fact remains for the life of the connection, the state
 // follows from the facts, a flow is unlinked once and stays unlinked, it counts for its source
-// exactly while its word says so; the copies of the word are in the end what it is; and a decision
-// is never mixed from two, of one snapshot or of two.
+// exactly while its word has the bit; the copies of the word are equal to it in the end; and a
+// decision is never mixed from two, of one snapshot or of two.
 #include "ct_tcp.c"
 
 #include <netinet/in.h>

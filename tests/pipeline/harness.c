@@ -15,7 +15,7 @@
 #define BUFFERS       4095
 #define LARGE_BUFFERS 127
 #define LARGE_ROOM    UINT16_MAX
-#define JUMBO_ROOM    9280  // what culvertd makes for links of 9000 octets, and a little more
+#define JUMBO_ROOM    9280  // larger than the buffers of culvertd for links of 9000 octets
 #define JUMBO_LARGE   65472 // the largest possible
 
 struct rte_mempool *harness_pool, *harness_large_pool;
@@ -338,7 +338,7 @@ void gateway_host_sends(struct gateway *g, const struct frame *f)
 	assert_int_equal(rte_ring_enqueue(g->from_host, frame_mbuf(f)), 0);
 }
 
-// The thread of the hosts counts what it has given to the kernel.
+// The thread of the hosts counts packets that it has given to the kernel.
 static void take_punted(struct gateway *g)
 {
 	struct rte_mbuf *m;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A whole gateway inside a test: a configuration as text becomes a worker with its snapshot. The
-// test gives it frames, and checks the frames that it sends and its counters. Time advances only
-// when the test says so.
+// test gives it frames, and checks the frames that it sends and its counters. Time advances only by
+// the test.
 //
 // Every pass checks the conservation rule, and that frames sent could be transmitted by a port; at
 // the end of every test all packet buffers have to be free.
@@ -36,8 +36,8 @@ struct gateway {
 	uint64_t now;
 	struct trace *trace;  // NULL: no trace
 	bool blocked;         // ports accept nothing
-	struct counters last; // what the last pass counted
-	unsigned int n_sent;  // what the last pass sent
+	struct counters last; // counters of the last pass
+	unsigned int n_sent;  // frames sent by the last pass
 	struct frame sent[SENT_MAX];
 	struct rte_ring *from_host, *to_host; // behind one port; NULL: there is none
 	unsigned int n_punted, wakes;         // to the host, by the last pass
@@ -73,13 +73,13 @@ struct gateway *gateway_new(unsigned int id, const char *conf);
 // The second worker of a gateway, to be freed before it. Tests run it in turn with the first.
 struct gateway *gateway_second(struct gateway *first, unsigned int id);
 
-// Has workers of one gateway share the work of tunnels (fanout.h). w has room for n pointers, and
-// is the test's until they are freed.
+// Makes workers of one gateway share the work of tunnels (fanout.h). w has room for n pointers, and
+// belongs to the test until they are freed.
 void gateways_share(struct gateway *const g[], struct worker *w[], unsigned int n);
 
 // Such a worker receives n frames: ESP packets go into its lane, if that has room, the rest is
-// processed. It does what it can for others' lanes, for one burst; and for its own. True: there was
-// something to do. Frames sent are in g->sent.
+// processed. It works for others' lanes, one burst, and for its own. True: there was something to
+// do. Frames sent are in g->sent.
 void gateway_receive(struct gateway *g, const struct frame in[], unsigned int n);
 bool gateway_help(struct gateway *g);
 bool gateway_keep(struct gateway *g);
@@ -87,7 +87,7 @@ bool gateway_keep(struct gateway *g);
 // Replaces the running configuration by another one, which the caller keeps.
 void gateway_reload(struct gateway *g, struct conf *conf);
 
-// Has the gateway use a snapshot from its next pass on. The caller owns the one before.
+// Makes the gateway use a snapshot from its next pass on. The caller owns the previous one.
 void gateway_publish(struct gateway *g, struct snapshot *s);
 
 // Stops the worker first, which drops the packets that it holds.
@@ -114,7 +114,7 @@ static inline void frame_mbufs(struct rte_mbuf *m[], const struct frame in[], un
 }
 struct rte_mbuf *frame_mbuf_at_end(const struct frame *f);
 
-// What the gateway runs, see running.h; and what its worker has decided.
+// The running configuration of the gateway, see running.h; and counts of decisions of its worker.
 struct sa_in *gateway_sa_in(const struct gateway *g, const char *name);
 struct sa_out *gateway_sa_out(const struct gateway *g, const char *name);
 const struct spd_policy *gateway_policy(const struct gateway *g, const char *name);
@@ -126,8 +126,7 @@ const struct nexthop *gateway_route(const struct gateway *g, const struct ip_add
 // Look-ups of policies: one by each packet that took the slow path.
 uint64_t gateway_lookups(const struct gateway *g);
 
-// The generation of all that, and of what decides about flows; and the next one, as if something
-// had changed.
+// The generation of all that, and of decisions about flows; and the next one, as if it had changed.
 uint32_t gateway_generation(const struct gateway *g);
 uint32_t gateway_flow_generation(const struct gateway *g);
 void gateway_generation_next(struct gateway *g);

@@ -85,7 +85,7 @@ void ike_gate_tick(struct daemon *d)
 	ike_settle(&d->c);
 }
 
-// What workers may use is freed a pass later; here there is none meanwhile.
+// Objects that workers may use are freed a pass later; here there is none meanwhile.
 void ike_gate_settle(struct daemon *d)
 {
 	for (unsigned int i = 0; i < 3; i++)

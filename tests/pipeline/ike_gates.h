@@ -4,7 +4,7 @@
 //   10.1.0.0/24 --[LAN] A [WAN]-- 192.0.2.0/24 --[WAN] B [LAN]-- 10.2.0.0/24
 //
 // Of the configuration are a policy "first" for UDP port 9, which bypasses, before all of IKE's;
-// and "rest", which discards, behind them.
+// and "rest", which discards, after them.
 #pragma once
 
 #include "conf_ike.h"
@@ -25,10 +25,10 @@ int ike_gate_end(void **state);
 
 #define ike_gate_test(f) cmocka_unit_test_setup_teardown(f, ike_gate_begin, ike_gate_end)
 
-// What workers may use is freed a pass later; here there is none meanwhile.
+// Objects that workers may use are freed a pass later; here there is none meanwhile.
 void ike_gate_settle(struct daemon *d);
 
-// The control thread's: frees what no worker can use any more.
+// Work of the control thread: frees objects that no worker can use any more.
 void ike_gate_tick(struct daemon *d);
 
 // Makes a request, which must be done. The names of SAs are ike.DIRECTION.SPI.

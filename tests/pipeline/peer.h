@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The peer of one of a gateway's SAs: seals packets for the gateway and opens those that it sends,
-// with any contents, also those that no honest peer would send. Uses lib/crypto alone.
+// The peer of one of a gateway's SAs: seals packets for the gateway and opens its packets, with any
+// contents, also packets that no honest peer would send. Uses lib/crypto alone.
 #pragma once
 
 #include "harness.h"

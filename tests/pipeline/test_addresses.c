@@ -109,7 +109,7 @@ static void check_from_host(struct gateway *g, const char *src, const char *dst,
 	expect_answer(g, src, dst, reason);
 }
 
-// What packets from each side are dropped for.
+// Reasons for drops of packets from each side.
 struct row {
 	const char *addr;
 	enum drop lan, wan, tunnel, host;
@@ -159,7 +159,7 @@ static const struct row destinations[] = {
 	{"0.0.0.0", NOWHERE(DROP_NOT_UNICAST)},
 	{"0.1.2.3", NOWHERE(DROP_NOT_UNICAST)},
 	{"127.0.0.1", NOWHERE(DROP_NOT_UNICAST)},
-	// The host behind LAN sends these there.
+	// The host behind port LAN sends these there.
 	{"224.0.0.1", DROP_NOT_UNICAST, DROP_NOT_UNICAST, DROP_NOT_UNICAST, DROP_NONE},
 	{"255.255.255.255", DROP_NOT_UNICAST, DROP_NOT_UNICAST, DROP_NOT_UNICAST, DROP_NONE},
 	{"10.1.0.255", DROP_NOT_UNICAST, DROP_NOT_UNICAST, DROP_NOT_UNICAST, DROP_NONE},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which worker writes which cache line: a line that two of them write goes from one's cache to the
 // other's with each packet. Two workers of a gateway process packets in turn, and all memory of the
-// program is compared before and after. Lines that both have changed must be among those that are
-// shared on purpose; all others are shared by accident.
+// program is compared before and after. Lines that both have changed must be among the lines that
+// are shared on purpose; all others are shared by accident.
 #include <sys/mman.h>
 
 #include <rte_lcore.h>
@@ -31,7 +31,7 @@ static void *pages(size_t len)
 	return p;
 }
 
-// The stack and what is local to a thread are no different for the workers of this test.
+// The workers of this test share the stack and thread-local memory.
 static bool is_of_thread(uintptr_t from, uintptr_t to, const char *name)
 {
 	uintptr_t local = (uintptr_t)__builtin_thread_pointer();
@@ -85,7 +85,7 @@ static void after(unsigned int worker)
 				region[i].by[at / LINE] |= (uint8_t)(1u << worker);
 }
 
-// --- what is shared on purpose, and what has a name ---
+// --- lines shared on purpose, and memory with a name ---
 
 struct object {
 	const char *name;
@@ -121,7 +121,7 @@ static const struct object *object_of(const uint8_t *line)
 	return NULL;
 }
 
-// Lines that both workers have changed, but for those that are shared on purpose.
+// Lines that both workers have changed, but for lines that are shared on purpose.
 static unsigned int accidents(void)
 {
 	unsigned int n = 0;
@@ -192,7 +192,8 @@ static void reply(struct gateway *b, unsigned int first, struct frame to[FLOWS])
 		to[i] = frame_carry(&b->sent[i]);
 }
 
-// The worker gets both directions of different flows: those that it sends, the other receives.
+// The worker gets both directions of different flows: it sends packets of flows that the other
+// receives.
 static void work(struct gateway *g, unsigned int id, struct frame replies[2][FLOWS])
 {
 	RTE_PER_LCORE(_lcore_id) = id; // its cache of buffers

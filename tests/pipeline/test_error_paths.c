@@ -307,7 +307,7 @@ static struct frame error6(
 	return frame_raw6(port, error, len);
 }
 
-// A router behind B about a packet of a host behind A: takes the path of the reply direction, at
+// A router of site B about a packet of a host of site A: takes the path of the reply direction, at
 // both gateways.
 static void test_v6(void **state)
 {

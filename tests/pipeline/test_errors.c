@@ -282,8 +282,8 @@ static void test_rate_in_small_steps(void **state)
 	gateway_free(g);
 }
 
-// A packet from inside with the source address of a host behind a tunnel: the error belongs into
-// the tunnel, not in clear to the outside.
+// A packet from inside with the source address of a host at the other end of a tunnel: the error
+// belongs into the tunnel, not in clear to the outside.
 static void test_not_in_clear(void **state)
 {
 	struct gateway *g = site_a((struct site){0});

@@ -11,7 +11,7 @@
 #define FLOWS   8
 #define BURST   8
 #define BURSTS                                                                                     \
-	180 // of either direction: no packet buffer is used twice, whose way through the pool the
+	180 // of either direction: no packet buffer is used twice, whose path through the pool the
 	    // sanitizer does not see
 
 static struct gateway *g[WORKERS];

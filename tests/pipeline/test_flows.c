@@ -125,7 +125,7 @@ static void test_table_full(void **state)
 	gateway_free(g);
 }
 
-// Connection i of the host behind B, established. False if it was dropped.
+// Connection i of the host of site B, established. False if it was dropped.
 static bool from_b(struct gateway *g, const struct peer *b, uint32_t i)
 {
 	struct frame in = peer_seal_ip(b, i + 1,

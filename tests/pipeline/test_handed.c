@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets that workers hand over to each other while the configuration is replaced. Proves that
-// nobody looks up what is gone.
+// Packets that workers hand over to each other while the configuration is replaced. Proves that no
+// worker looks up removed objects.
 #include "fanout.h"
 #include "peer.h"
 #include "site.h"
@@ -28,7 +28,7 @@ static void workers_free(struct workers *s)
 		gateway_free(s->g[i - 1]);
 }
 
-// Each worker takes out what is in its lanes, and packets for tunnels into them.
+// Each worker takes bursts out of its lanes, and packets for tunnels into them.
 static void all_keep(struct workers *s)
 {
 	for (unsigned int i = 0; i < WORKERS; i++)

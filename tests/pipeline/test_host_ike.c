@@ -13,7 +13,7 @@ static const char rules[] =
 	" { name = \"ike-nat\"; host = true; action = \"accept\"; in = \"wan\"; proto = \"udp\";"
 	"   destination_port = \"4500\"; } );";
 
-// Gateway A with a host behind WAN, and these settings of its SAs.
+// Gateway A with a host behind port WAN, and these settings of its SAs.
 static struct gateway *gateway_with_ike(const char *sa)
 {
 	struct gateway *g = site_a((struct site){.sa = sa,
@@ -46,7 +46,7 @@ static void expect_sent_to(struct gateway *g, uint16_t from, uint16_t to)
 	assert_memory_equal(frame_packet(&g->sent[0]), frame_packet(&f), frame_packet_len(&f));
 }
 
-// What is no IKE is for an SA, also before IKE has added one.
+// A datagram that is not IKE is for an SA, also before IKE has added one.
 static void expect_no_sa(struct gateway *g, struct frame f)
 {
 	gateway_expect_drop(g, &f, DROP_NO_SA);

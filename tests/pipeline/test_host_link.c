@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a kernel believes from a link. Proves that the host behind a port gets no message that would
-// give it routers, routes, addresses or neighbours, although a rule accepts all packets.
+// Messages of a link that configure a kernel. Proves that the host behind a port gets no message
+// that would give it routers, routes, addresses or neighbours, although a rule accepts all packets.
 #include <netinet/in.h>
 
 #include "peer.h"

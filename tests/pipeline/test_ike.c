@@ -108,7 +108,7 @@ static void test_order(void **state)
 			     "action = \"discard\"; priority = 9; }");
 	ike_gate_dropped(&ike_a, telnet, DROP_POLICY_DISCARD);
 	ike_gate_through(&ike_a, ike_there, 0x3000);
-	// In the order of the configuration: before, and behind.
+	// In the order of the configuration: before, and after.
 	gateway_pass(ike_a.g, (struct frame[]){frame_ip(LAN, first)}, 1);
 	expect_all_sent(ike_a.g, 1, WAN);
 	assert_int_equal(frame_packet(&ike_a.g->sent[0])[9], IPPROTO_UDP);
@@ -150,8 +150,8 @@ static void test_bypass(void **state)
 	gateway_expect_drop(ike_a.g, &in, DROP_POLICY_DISCARD);
 }
 
-// Before lookups that have begun are over, what was deleted, or added by a request that was
-// refused, is in the table: nothing passes in clear by it.
+// Until lookups that have begun are over, policies that were deleted, or added by a refused
+// request, are in the table: no packet passes in clear by them.
 static void test_bypass_leaves(void **state)
 {
 	static const char pass[] = "policy add { name = \"ike.%s\"; local = \"10.1.0.0/24\"; "
@@ -195,7 +195,7 @@ static void test_acquire(void **state)
 	ike_gate_through(&ike_a, ike_there, 0x1000);
 	ike_gate_through(&ike_b, ike_back, 0x1001);
 
-	// What answers the peer needs the SA as well.
+	// Replies to the peer need the SA as well.
 	esp[0] = frame_ip(LAN, ping);
 	esp[1] = frame_ip(LAN, last_hop);
 	for (unsigned int i = 0; i < 2; i++)
@@ -286,7 +286,7 @@ static void test_policy_leaves(void **state)
 	gateway_expect_drop(ike_a.g, &in, DROP_POLICY_DISCARD);
 }
 
-// A tunnel delivers what its own policies cover, and nothing of another tunnel's flows.
+// A tunnel delivers packets that its own policies cover, and none of another tunnel's flows.
 static void test_other_tunnel(void **state)
 {
 	struct ipv4 other = ike_back;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A worker passes packets while requests of an IKE daemon add and delete what it uses. Proves, with
-// a sanitizer, that nothing is freed too early; and that no packet is sent in clear.
+// A worker passes packets while requests of an IKE daemon add and delete objects that it uses.
+// Proves, with a sanitizer, that nothing is freed too early; and that no packet is sent in clear.
 #include <netinet/in.h>
 #include <pthread.h>
 

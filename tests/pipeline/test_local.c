@@ -226,7 +226,7 @@ static void test_forged_inside(void **state)
 	peer_free(&in);
 	gateway_free(g);
 
-	// If a policy says so, a part of the local network is behind the tunnel.
+	// With such a policy, a part of the local network is at the other end of the tunnel.
 	g = site_a((struct site){.policies = ", { name = \"part\"; local = \"10.1.0.0/25\";"
 					     "    remote = \"10.1.0.128/25\"; action = \"protect\";"
 					     "    out = \"to-b\"; in = \"from-b\"; }"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The daemon's loop around the pipeline, on a device that receives what it is sent: distributing
+// The daemon's loop around the pipeline, on a device that receives its own frames: distributing
 // frames over workers, handing them over, waking workers, and workers that are too slow.
 #include <netinet/in.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 #include "spread.h"
 
 #define DEVICE     "net_ring0"
-#define MEMBER     "net_ring1" // receives what it is sent as well
+#define MEMBER     "net_ring1" // receives its own frames as well
 #define DEADLINE_S 20
 #define RING       2047 // frames that fit into a ring between workers
 
@@ -168,8 +168,8 @@ static void send_to(uint16_t id, struct rte_mbuf *m)
 	}
 }
 
-// What a member receives that is not active is dropped by the worker of its queue, and does not
-// wait until the member is.
+// Frames that an inactive member receives are dropped by the worker of its queue, and do not wait
+// until the member is active.
 static void test_member_inactive(void **state)
 {
 	const struct conf_port conf = {.bond = CONF_ACTIVE_BACKUP, .n_members = 2};
@@ -391,8 +391,8 @@ static void test_spread_by_device(void **state)
 	rte_pktmbuf_free(m);
 }
 
-// What a device was not asked for is not taken from it: whoever shares its memory may have written
-// anything. Frames of the flow are handed to the second worker, as they are received.
+// Offload flags that were not requested are ignored: another process that shares the memory may
+// have written them. Frames of the flow are handed to the second worker, as they are received.
 static void test_claims(void **state)
 {
 	static const uint64_t offered = RTE_MBUF_F_RX_IP_CKSUM_MASK;
@@ -424,9 +424,9 @@ static void test_claims(void **state)
 	}
 }
 
-// Whether an event ends the wait of a worker. Every event counts once.
-// A worker that sleeps does not delay a reload, and reads nothing of what was replaced meanwhile
-// (which the address sanitizer sees).
+// Whether an event ends the wait of a worker. Every event counts once. A worker that sleeps does
+// not delay a reload, and reads no object that was replaced meanwhile (which the address sanitizer
+// sees).
 static void test_reload_asleep(void **state)
 {
 	struct pair p;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Proves that the result of a query about a packet is what happens to the packet, for each row of a
+// Proves that a query about a packet and the packet itself have the same result, for each row of a
 // table.
 #include "addrs.h"
 #include "match.h"
@@ -196,7 +196,7 @@ static void check_own(const struct gateway *g, const struct own_row *r)
 	check_name(m.rule != NULL ? m.rule->name : NULL, r->rule);
 }
 
-// The same row as a packet: punted, answered or dropped, as the query says.
+// The same row as a packet: punted, answered or dropped, as in the answer to the query.
 static void check_own_packet(struct gateway *g, struct peer *b, const struct own_row *r)
 {
 	const struct ipv4 ip = {.src = r->src,

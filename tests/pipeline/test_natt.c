@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ESP in UDP (RFC 3948). Proves what is sent, and which UDP datagrams are processed as ESP.
+// ESP in UDP (RFC 3948). Proves which packets are sent, and which UDP datagrams are processed as
+// ESP.
 #include <netinet/in.h>
 
 #include "esp_out.h"
@@ -111,7 +112,7 @@ static void test_through_both_gateways(void **state)
 	}
 }
 
-// RFC 6935: over IPv6 without, if the SA says so; whatever receives it does not need one.
+// RFC 6935: over IPv6 without, if the SA has that option; no receiver needs one.
 static void test_no_checksum(void **state)
 {
 	static const struct site without = {

@@ -354,7 +354,7 @@ static void test_errors_v6_extensions(void **state)
 	gateway_free(g);
 }
 
-// Who knows a peer can forge any number of them.
+// A station that knows a peer can forge any number of them.
 static void test_errors_rate(void **state)
 {
 	static struct frame f[RX_BURST_MAX];

@@ -141,7 +141,7 @@ static void test_unknown_peer_gets_nothing(void **state)
 	wire = *gateway_expect_sent(a, &f, WAN);
 	wire = udp_remove(&wire, NATT, 1025);
 	assert_int_equal(be32(frame_packet(&wire) + 16), ip_number("192.0.2.3"));
-	put32(wire.b + ETH_LEN + 16, 0); // what the configuration says
+	put32(wire.b + ETH_LEN + 16, 0); // values of the configuration
 	ip_checksum_update(wire.b + ETH_LEN);
 	assert_int_equal(peer_open(&b, &wire, inner), 60);
 	line_free(at);

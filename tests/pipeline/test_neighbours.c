@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets to unresolved next hops. Proves when they are held, sent and dropped; and what happens to
+// Packets to unresolved next hops. Proves when they are held, sent and dropped; and the fate of
 // packets that ports do not accept. The test plays the control thread.
 #include "addrs.h"
 #include "peer.h"

@@ -132,8 +132,8 @@ static void test_forged(void **state)
 	check_forged(site_a((struct site){.sa = IN_UDP}), 28, ip | udp);
 }
 
-// None of it is authenticated; the event has what the control thread needs to recognise its own
-// probe.
+// None of it is authenticated; the event has the fields by which the control thread recognises its
+// own probe.
 static void expect_unproven(struct gateway *g, const struct frame *about, struct error e)
 {
 	struct frame f = error_v4(about, e);

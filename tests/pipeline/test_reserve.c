@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sequence numbers that are reserved on a slow disk, while workers use them fast. Time is
-// simulated: a write takes as many ticks as the test says.
+// simulated: a write takes the number of ticks that the test sets.
 #include <semaphore.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The firewall: what rules of the configuration do to packets that policy admits.
+// The firewall: effects of configured rules on packets that policy admits.
 #include <netinet/in.h>
 
 #include "build_parts.h"
@@ -286,7 +286,7 @@ static void test_accepted_logs_once_dropped_each_time(void **state)
 	gateway_free(g);
 }
 
-// Packets that no rule matches are logged if default_log says so.
+// Packets that no rule matches are logged if default_log is set.
 static void test_default_log(void **state)
 {
 	struct gateway *g = gateway_with("default_action = \"drop\"; default_log = true;");

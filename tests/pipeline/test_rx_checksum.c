@@ -21,7 +21,7 @@ static struct frame incomplete(void)
 	return f;
 }
 
-// Whether it is completed; *f becomes what is left then.
+// Whether it is completed; *f becomes the result.
 static bool completes(struct gateway *g, struct frame *f)
 {
 	const uint64_t before = g->w->counters.checksums_completed;

@@ -158,7 +158,8 @@ static void test_after(void **state)
 	check_after(OVER_V6, 1281, 1206);
 }
 
-// No packet is dropped; those that may be fragmented are fragmented before encapsulation, as ever.
+// No packet is dropped; packets that may be fragmented are fragmented before encapsulation, as
+// ever.
 static void check_clear(enum outer outer)
 {
 	struct pair p = pair_new(outer, 1500, "df = \"clear\";");

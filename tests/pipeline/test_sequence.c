@@ -7,7 +7,7 @@
 static const struct ipv4 inward = {.src = "10.2.0.5", .dst = "10.1.0.5"};
 static const struct ipv4 outward = {.src = "10.1.0.5", .dst = "10.2.0.5"};
 
-// A burst with these numbers: so many are accepted, the others are replays.
+// A burst with these numbers: that many are accepted, the others are replays.
 static void check_burst(struct gateway *g, const struct peer *b, const uint64_t seq[],
 	unsigned int n, unsigned int accepted)
 {
@@ -299,7 +299,7 @@ static void test_esn_end(void **state)
 	gateway_free(g);
 }
 
-// So many packets and no more, outbound.
+// That many packets and no more, outbound.
 static void test_lifetime_packets(void **state)
 {
 	static struct frame f[8];

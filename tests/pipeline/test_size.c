@@ -138,7 +138,7 @@ static void test_protected(void **state)
 				check_protected(c->name, a->name, mtus[i]);
 }
 
-// Every size from the smallest to the largest, without knowing what fits.
+// Every size from the smallest to the largest, without knowing the limit.
 static void test_every_size(void **state)
 {
 	struct gateway *g = site_a((struct site){.cipher = "aes-128-cbc", .auth = "hmac-sha1-96"});

@@ -3,8 +3,7 @@
 // packets are dropped where they would be routed back to a protected port, unless the policy is
 // more specific.
 //
-// LAN has 10.1.0.0/24 and 2001:db8:1::/64, and the router .254 behind which are 10.2.0.0/16 and
-// 2001:db8:2::/48.
+// LAN has 10.1.0.0/24 and 2001:db8:1::/64, and the router .254 to 10.2.0.0/16 and 2001:db8:2::/48.
 #include <netinet/in.h>
 
 #include "packet_v6.h"

@@ -97,7 +97,7 @@ static void expect_alike(const struct frame *f, const struct frame *other)
 	}
 }
 
-// Counts the dummies of so many milliseconds, while each of them has n packets.
+// Counts the dummies of that many milliseconds, while each of them has n packets.
 static unsigned int sent_in(struct gateway *a, struct gateway *b, unsigned int ms, unsigned int n)
 {
 	unsigned int sent = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traces of packets that go from worker to worker, of those that share the work of tunnels.
+// Traces of packets that pass between workers which share the work of tunnels.
 #include <netinet/in.h>
 
 #include "site.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ESP in transport mode for a host behind the gateway, received in fragments (RFC 4303 3.4.1).
-// Proves that they are reassembled and opened whatever the policies say of packets in clear, and
-// that fragments of ESP for which no SA can be are dropped at once.
+// Proves that they are reassembled and opened whatever the policies for packets in clear, and that
+// fragments of ESP for which no SA can be are dropped at once.
 #include <netinet/in.h>
 
 #include "packet_v6.h"
@@ -118,7 +118,7 @@ static void check(const char *more, const char *sa, bool v4)
 	gateway_free(g);
 }
 
-// What policies say of ESP in clear between the hosts is not about that for an SA.
+// Policies for ESP in clear between the hosts do not apply to ESP for an SA.
 static void test_opened(void **state)
 {
 	static const char *const policies[] = {

@@ -73,7 +73,7 @@ static void test_bursts_with_fragments(void **state)
 		expect_drops(b, DROP_NONE, 0);
 		assert_int_equal(worker_held(b->w), 0);
 		expect_all_sent(b, n, LAN);
-		for (unsigned int i = 0; i < n; i++) // those that were fragmented are last
+		for (unsigned int i = 0; i < n; i++) // the fragmented ones are last
 			expect_arrived(&b->sent[i], &in[be16(frame_packet(&b->sent[i]) + 4)]);
 	}
 	gateway_free(a);
@@ -137,7 +137,7 @@ static void test_crypto_fails(void **state)
 	gateway_pass(g, f, COUNT_OF(f));
 	expect_drops(g, DROP_CRYPTO_FAILED, COUNT_OF(f) / 2);
 	expect_all_sent(
-		g, COUNT_OF(f) / 2, WAN); // those that failed are never sent, not even in clear
+		g, COUNT_OF(f) / 2, WAN); // packets that failed are never sent, not even in clear
 	for (unsigned int i = 0; i < g->n_sent; i++)
 		assert_int_equal(esp_seq(&g->sent[i]), 2 * i + 2);
 	assert_int_equal(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two network providers: what the gateway and its host send from an address of either leaves by
+// Two network providers: packets of the gateway and its host from an address of either leave by
 // that provider, by a route with a source.
 #include <netinet/in.h>
 
@@ -53,7 +53,7 @@ static void test_esp(void **state)
 
 	(void)state;
 	expect_sent_from(g, &inside, WAN2, "198.51.100.1");
-	expect_sent_from(g, &clear, WAN, "10.1.0.5"); // what is forwarded takes the other
+	expect_sent_from(g, &clear, WAN, "10.1.0.5"); // forwarded packets take the other
 	gateway_reload(g, g->conf);
 	expect_sent_from(g, &inside, WAN2, "198.51.100.1");
 	gateway_free(g);

@@ -215,7 +215,7 @@ static void test_headers(void **state)
 	gateway_expect_sent(v6_a, &f, WAN);
 }
 
-// RFC 8200 4, 4.4: the destination reports what it cannot process.
+// RFC 8200 4, 4.4: the destination reports options that it cannot process.
 static void test_headers_to_gateway(void **state)
 {
 	static const uint8_t routing[8] = {IPPROTO_UDP, 0, 0, 1};
@@ -232,7 +232,7 @@ static void test_headers_to_gateway(void **state)
 	f = frame_ip6(LAN, ip);
 	gateway_expect_drop(v6_a, &f, DROP_EXT_HEADERS);
 	expect_error_sent(4, 1, 40);
-	// Not to an outside host that uses a source address behind the tunnel.
+	// Not to an outside host that uses a source address of the tunnel's other end.
 	f = frame_ip6(WAN, (struct ipv6)FROM_TO("2001:db8:2::5", OWN, .ext = routing, .ext_len = 8,
 				   .ext_proto = IPPROTO_ROUTING));
 	gateway_expect_drop(v6_a, &f, DROP_SOURCE_ROUTED);

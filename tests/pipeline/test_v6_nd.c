@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Neighbour discovery on the gateway's links (RFC 4861, RFC 4862, RFC 4291 2.6.1). Proves what it
-// answers, what it posts to the control thread, what it drops.
+// Neighbour discovery on the gateway's links (RFC 4861, RFC 4862, RFC 4291 2.6.1). Proves its
+// answers, its events for the control thread, and its drops.
 #include <netinet/in.h>
 
 #include "addrs.h"

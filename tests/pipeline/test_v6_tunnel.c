@@ -194,7 +194,7 @@ static void test_fragments_stay_as_small(void **state)
 		seen = (uint8_t)(seen | 1u << i);
 	}
 	assert_memory_equal(got, frame_packet(&right) + IP6_LEN, 2160);
-	// A packet that fits the tunnel unfragmented may not fit the link behind it.
+	// A packet that fits the tunnel unfragmented may not fit the link after it.
 	struct frame short_one = frame_ip6(LAN, (struct ipv6)TO_B(.len = 1400));
 
 	n = fragment_packet(part, &short_one, 800, 8);

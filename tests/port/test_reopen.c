@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Devices that are lost while the gateway runs: ports are closed when no worker uses them any more,
-// opened again by the thread of devices, and keep what neighbours and workers know of them.
+// opened again by the thread of devices, and keep the state of neighbours and workers for them.
 #include <stdatomic.h>
 
 #include "bond.h"
@@ -38,7 +38,7 @@ static uint64_t io_now_ms(void)
 static const struct control_io io = {.now_ms = io_now_ms};
 static struct control control = {.io = &io, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-// --- what workers do ---
+// --- work of the workers ---
 
 static void queues_add(void *arg, uint16_t port)
 {

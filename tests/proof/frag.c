@@ -29,7 +29,7 @@
 	axiom bit_test: \forall integer x, k; 0 <= k < 64 ==> ((x >> k & 1) != 0 <==> bit(x, k));
 } */
 
-// A set of units: those whose bits are 1 in the first n words.
+// A set of units: their bits are 1 in the first n words.
 /*@ predicate in{L}(uint64_t *w, integer n, integer u) =
 		0 <= u < 64 * n && bit(w[u / 64], u % 64);
     predicate none{L}(uint64_t *w, integer n, integer a, integer b) =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // padding_ok() of lib/esp/esp_padding.h (RFC 4303 2.4), for every text that has room for a trailer.
 // Proves that it accepts exactly if the octets before the trailer are 1, 2, 3, ..., as many as the
-// trailer says, and all of them are in the text.
+// trailer declares, and all of them are in the text.
 #include <stdint.h>
 
 // Definition of the operators for octet k of a word.

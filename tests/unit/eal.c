@@ -38,8 +38,7 @@ void eal_start(void)
 	}
 	// Programs that run in parallel need not share one CPU.
 	sched_setaffinity(0, sizeof(cpus), &cpus);
-	// Nothing is kept in the folder; removed now, it cannot be left behind by a test that
-	// crashes.
+	// Nothing is kept in the folder; removed now, a test that crashes cannot leave it.
 	rmdir(rte_eal_get_runtime_dir());
 }
 

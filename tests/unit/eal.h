@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DPDK's environment for a test program: no hugepages, no devices, nothing left behind, any number
-// of programs at the same time.
+// DPDK's environment for a test program: no hugepages, no devices, no files left, any number of
+// programs at the same time.
 #pragma once
 
 // Called once, before anything of DPDK. Ends the program on failure.

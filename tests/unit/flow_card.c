@@ -27,9 +27,9 @@ enum {
 	ESP = RTE_FLOW_ITEM_TYPE_ESP
 };
 
-// What a driver accepts: items in this order, of which the last alone may have a specification;
-// rules to a queue only with one; and of rules that hash the fields, and whether there is a list of
-// queues.
+// Rules that a driver accepts: items in this order, of which the last alone may have a
+// specification; rules to a queue only with one; and of rules that hash the fields, and whether
+// there is a list of queues.
 struct accepted {
 	enum card_kind kind;
 	int item[ITEMS_MAX];

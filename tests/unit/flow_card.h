@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A network card of the test behind rte_flow: it validates rules by an explicit table of what a
-// driver of DPDK accepts, keeps those that are created, and says where a frame goes by them. The
+// A network card of the test, under rte_flow: it validates rules by an explicit table of the rules
+// that a driver of DPDK accepts, keeps the created ones, and returns the queue of a frame. The
 // program is linked with --wrap for rte_flow_validate, _create, _destroy and _flush.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The drivers, by what their sources in DPDK accept.
+// The drivers, by the rules that their sources in DPDK accept.
 enum card_kind {
 	CARD_PLAIN,      // no rules at all: igb, ENA, virtio
 	CARD_ICE,        // hash of the SPI without a list of queues; ESP in UDP; rules for one SA

@@ -77,7 +77,7 @@ struct rte_ipv4_hdr *packet_error(uint8_t buf[PACKET_MAX], uint32_t src, uint32_
 // Parses a valid packet.
 struct flow_pkt flow_pkt_of(const struct rte_ipv4_hdr *ip);
 
-// What a worker does with a packet: finds or makes its flow, tracks it.
+// The work of a worker on a packet: finds or makes its flow, tracks it.
 enum drop flows_pass(struct flows *s, unsigned int worker, const struct flow_pkt *p, uint32_t now,
 	struct flow **flow);
 

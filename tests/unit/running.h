@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tests look at in a configuration that workers run: SAs, policies and rules by their names,
-// and what these have counted. The only file of the tests that knows where lib/dp stores them. A
-// name that does not exist fails the test.
+// Access of tests to a configuration that workers run: SAs, policies and rules by their names, and
+// their counters. The only file of the tests that knows where lib/dp stores them. A name that does
+// not exist fails the test.
 #pragma once
 
 #include "ip_view.h"
@@ -26,7 +26,7 @@ const struct spd_policy *running_policy(const struct snapshot *s, const char *na
 unsigned int running_policies(const struct snapshot *s);
 bool running_clamps_mss(const struct snapshot *s);
 
-// What decides about packets: the policy outbound, or NULL; the rule for forwarded new connections;
+// Decisions about packets: the policy outbound, or NULL; the rule for forwarded new connections;
 // the next hop, or NULL.
 const struct spd_policy *running_policy_for(const struct snapshot *s, const struct ip_view *packet);
 const struct rule *running_rule_for(const struct snapshot *s, const struct classifier_key *packet);
@@ -34,8 +34,8 @@ const struct nexthop *running_route(const struct snapshot *s, const struct ip_ad
 
 const struct snapshot_port *running_port(const struct snapshot *s, unsigned int port);
 
-// What a policy or a rule has decided: by one worker, in this configuration alone; or by all
-// workers, and in earlier configurations.
+// Decisions of a policy or a rule: by one worker, in this configuration alone; or by all workers,
+// and in earlier configurations.
 struct decided running_policy_decided(
 	const struct snapshot *s, const char *name, unsigned int worker);
 struct decided running_policy_sum(const struct snapshot *s, const char *name);

@@ -8,7 +8,7 @@
 // not be secret. The caller owns nothing of it.
 struct sa_params sas_params(const struct cipher_alg *cipher, const struct auth_alg *auth);
 
-// What a worker has counted of an SA.
+// A worker's counters of an SA.
 static inline struct sa_counters *sas_counted(const struct sa *sa, unsigned int worker)
 {
 	return &sa->counters[worker];

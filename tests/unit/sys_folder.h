@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A folder with what sysfs says about network cards and CPUs, for one test.
+// A folder with files of sysfs about network cards and CPUs, for one test.
 #pragma once
 
 extern char sys[]; // its path

@@ -30,7 +30,7 @@ static void test_timeouts(void **state)
 		offsetof(struct conf_flow_timeouts, setting), FLOW_##state                         \
 	}
 
-// Each state by the setting that docs/configuration.md says.
+// Each state by its setting in docs/configuration.md.
 static void test_each(void **state)
 {
 	static const struct {

@@ -38,7 +38,7 @@ void kernel_address(char text[ADDRESS_SIZE], host_t *host)
 	snprintf(text, ADDRESS_SIZE, "address");
 }
 
-static json_t *known_sa; // what the gateway says about one; NULL: it does not answer
+static json_t *known_sa; // the gateway's answer about one; NULL: it does not answer
 
 json_t *gateway_sa(const char *instance, const char *name)
 {
@@ -124,7 +124,7 @@ static void networks_free(linked_list_t *list)
 	list->destroy_offset(list, offsetof(traffic_selector_t, destroy));
 }
 
-// An SA for pairs of so many networks, with an SPI that the peer chose.
+// An SA for pairs of that many networks, with an SPI that the peer chose.
 static status_t add_many(
 	const char *peer, uint16_t port, uint32_t spi, unsigned int n, bool inbound)
 {
@@ -211,7 +211,7 @@ static void test_same_spi_of_two(void **state)
 	assert_int_equal(k->groups->get_count(k->groups), 0);
 }
 
-// A peer that uses an SPI again: what the gateway has for it must not be forgotten.
+// A peer that uses an SPI again: the objects of the gateway for it must not be forgotten.
 static void test_same_spi_of_one(void **state)
 {
 	assert_int_equal(add("198.51.100.9", 1024, 0x1000), SUCCESS);
@@ -245,7 +245,7 @@ static void test_too_many_selectors(void **state)
 	assert_int_equal(k->groups->get_count(k->groups), 1);
 }
 
-// Events that were not read in time may have said that any SA expires.
+// Events that were not read in time may have been about any SA.
 static void test_events_lost(void **state)
 {
 	static const char *const event[] = {
@@ -420,7 +420,8 @@ static void expect_end(linked_list_t *list)
 		EXTENDED_SEQUENCE_NUMBERS, NO_EXT_SEQ_NUMBERS                                      \
 	}
 
-// A peer's proposals lose what the gateway lacks, and keep their numbers, which the response names.
+// A peer's proposals lose algorithms that the gateway lacks, and keep their numbers, which the
+// response names.
 static void test_proposals_of_peer(void **state)
 {
 	linked_list_t *list = linked_list_create_with_items(

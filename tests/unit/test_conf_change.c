@@ -174,7 +174,8 @@ static void test_set(void **state)
 		"");
 }
 
-// A request is applied as a whole or not at all; its changes can use what earlier ones added.
+// A request is applied as a whole or not at all; its changes can use objects that earlier ones
+// added.
 static void test_several(void **state)
 {
 	const char *rekey = "# to a new key\n"

@@ -10,7 +10,7 @@
 #define HEAD        "| Setting | Value | Default | Change | Meaning |\n|---|---|---|---|---|\n"
 #define IKE_SECTION "## SAs and policies of IKE\n"
 
-// The end of what starts at p: before the next mark, or the end of the text.
+// The end of the text that starts at p: before the next mark, or the end of the text.
 static const char *until(const char *p, const char *mark)
 {
 	const char *end = strstr(p, mark);
@@ -60,7 +60,7 @@ static void put_table(FILE *out, const struct conf_option *options, const char *
 	}
 }
 
-// What no file may have has a table of its own.
+// Settings that no file may have have a table of their own.
 static void put_ike_table(FILE *out)
 {
 	fputs(HEAD, out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests of an IKE daemon. Proves what is read from them, the message for every mistake, and that
-// keys are in the SAs alone; and that a configuration has neither their settings nor their names.
+// Requests of an IKE daemon. Proves the values read from them, the message for every mistake, and
+// that keys are in the SAs alone; and that a configuration has neither their settings nor their
+// names.
 #include "conf_ike.h"
 
 #include <malloc.h>
@@ -234,7 +235,7 @@ static void test_sas(void **state)
 		"ike:1: sa \"ike.x\": local: 192.0.2.9 is not an address of a port, must be one\n"
 		"ike:1: sa \"ike.x\": remote: no route to 203.0.113.1, must be in a port's "
 		"network or behind a route\n");
-	// Transport mode for a host behind the port that the peer is not behind.
+	// Transport mode for a host behind another port than the peer.
 	refuse("sa add { name = \"ike.x\"; reqid = 1; mode = \"transport\"; " BARE
 	       "local = \"192.0.2.9\"; remote = \"10.1.0.9\"; " ALG "}",
 		"ike:1: sa \"ike.x\": local: packets of the SA arrive at port \"lan\", which must "
@@ -281,7 +282,7 @@ static void test_policies(void **state)
 		"(ike:1)\n");
 }
 
-// --- what a configuration may not have ---
+// --- settings that a configuration may not have ---
 
 static void refuse_change(const char *request, const char *errors)
 {
@@ -292,7 +293,7 @@ static void refuse_change(const char *request, const char *errors)
 	out = open_memstream(&msgs, &size);
 	assert_null(conf_change(conf_sample, "change", request, strlen(request), out));
 	fclose(out);
-	assert_non_null(strstr(msgs, errors)); // behind the folder
+	assert_non_null(strstr(msgs, errors)); // after the folder
 	assert_string_equal(strstr(msgs, errors), errors);
 }
 

@@ -78,7 +78,7 @@ static void test_buffers(void **state)
 	struct conf *c = load("active-backup", 1024, "");
 
 	(void)state;
-	// Four devices, four RX and TX queues each; four workers with 1024 and what is held.
+	// Four devices, four RX and TX queues each; four workers with 1024 and held packets.
 	assert_int_equal(c->packet_buffers, 65536);
 	conf_free(c);
 }

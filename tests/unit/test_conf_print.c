@@ -130,7 +130,7 @@ static const char hub[] =
 		      "\"discard\"; }," POLICY("b", "10.2.0.0/24", "b") "," POLICY(
 			      "c", "10.3.0.0/24", "c") "," POLICY("b2", "10.4.0.0/24", "b") ");";
 
-// What is printed for a peer of the hub; rc: of conf_print_peer().
+// Output for a peer of the hub; rc: of conf_print_peer().
 static char *peer_of_hub(const char *peer, int rc)
 {
 	struct conf *c;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a reload of a file would discard of the changes at run time.
+// Changes at run time that a reload of a file would discard.
 #include "conf_unsaved.h"
 
 #include "conf_apply.h"
@@ -70,7 +70,8 @@ static void test_unsaved(void **state)
 		"added policy rest\nremoved policy none\n", "policy set rest { name = \"none\"; }");
 }
 
-// What is undone, and what the file has as well, is not lost, whatever else was edited there.
+// Changes that were undone, or that the file has as well, are not lost, whatever else was edited
+// there.
 static void test_saved(void **state)
 {
 	struct conf *file;
@@ -99,7 +100,7 @@ static void test_saved(void **state)
 	conf_free(file);
 }
 
-// A program that adds and deletes for years leaves nothing behind.
+// A program that adds and deletes for years leaves no memory allocated.
 static void test_unsaved_bounded(void **state)
 {
 	struct conf *c =

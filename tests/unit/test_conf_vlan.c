@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ports that are VLANs: whose they are, and what they have from their parents.
+// Ports that are VLANs: their parents, and fields that they have from these.
 #include "conf_dir.h"
 #include "test.h"
 

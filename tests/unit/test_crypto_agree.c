@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every engine against every other, on random bursts. Proves that all open what one seals, and none
-// opens a damaged packet.
+// Every engine against every other, on random bursts. Proves that each opens the packets of the
+// others, and none opens a damaged packet.
 //
 //   test_crypto_agree [OPERATIONS [SEED]]
 #include <setjmp.h>

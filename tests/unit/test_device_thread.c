@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When the thread that opens devices tries one, and what it reports, with devices, a bus and a
-// clock of the test.
+// Attempts and reports of the thread that opens devices, with devices, a bus and a clock of the
+// test.
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdatomic.h>
@@ -31,7 +31,7 @@ static struct snapshot_port snapshot_ports[N_PORTS];
 static struct snapshot snapshot = {.port = snapshot_ports};
 static struct port ports[N_PORTS];
 
-// --- what the thread finds ---
+// --- results for the thread ---
 
 static atomic_uint now_ms = 5000;
 static atomic_bool on_bus = true, opens = true;
@@ -140,7 +140,7 @@ static void wait_for(atomic_uint *n, unsigned int least)
 		assert_true(wait_on());
 }
 
-// Waits until the thread has done what it was doing, and looked for a device after that.
+// Waits until the thread has finished its work, and looked for a device after that.
 static void wait_for_looks(void)
 {
 	wait_for(&n_looks, n_looks + 2);

@@ -25,7 +25,7 @@ static struct sa_out *sa[PEERS];
 static struct sa_in *in;
 static struct spd_policy policy[PEERS];
 
-// --- what stands for the rest of the daemon ---
+// --- replacement of the rest of the daemon ---
 
 unsigned int __wrap_spd_count(const struct spd *spd);
 const struct spd_policy *__wrap_spd_at(const struct spd *spd, unsigned int i);
@@ -103,7 +103,7 @@ static int end(void **state)
 	return 0;
 }
 
-// Without allocation n of the first call, with what the others brinc.
+// Without allocation n of the first call, with the memory of the others.
 static void test_move(void **state)
 {
 	const struct sa_peer at = peer_at("198.51.100.7", 1025);
@@ -152,7 +152,7 @@ static void test_path_mtu(void **state)
 		path_mtu_tick(&c, 100);
 		expect_mtu((uint16_t)(1400 - n));
 	}
-	// What is forgotten is forgotten when all SAs have paths of their link's size again.
+	// An entry is removed only when all SAs have paths of their link's size again.
 	c.path_mtus.of[0].search = (struct path_search){.mtu = UINT16_MAX};
 	alloc_fail(2, true);
 	path_mtu_tick(&c, 200);

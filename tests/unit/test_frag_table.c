@@ -39,7 +39,7 @@ static void test_key(void **state)
 
 	(void)state;
 	assert_ptr_equal(frag_table_find(&table, &key), d);
-	for (uint8_t by = 1; by < 255; by++) { // so many that some are in the same bucket
+	for (uint8_t by = 1; by < 255; by++) { // a number with which some are in the same bucket
 		other = key;
 		other.src.b[15] ^= by;
 		assert_null(frag_table_find(&table, &other));

@@ -79,7 +79,8 @@ static void test_covered(void **state)
 		"2001:db8:2::/64 via 2001:db8:f::2 dev wan0 src 2001:db8:f::1\n");
 }
 
-// A default route is not into the tunnel, which has a route of its own, but for what is on a link.
+// A default route is not into the tunnel, which has a route of its own, but for destinations on a
+// link.
 static void test_part(void **state)
 {
 	(void)state;

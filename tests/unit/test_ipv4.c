@@ -102,7 +102,7 @@ static void test_check_sum(void **state)
 	}
 }
 
-// What is plain is what ipv4_check() passes without options and fragments, and with four octets of
+// Plain packets are those of ipv4_check() without options and fragments, and with four octets of
 // the upper layer: for every first octet, flag and offset, and for lengths around the limits.
 static void test_plain(void **state)
 {

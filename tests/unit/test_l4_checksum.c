@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checksums recomputed after a NAT has changed addresses (RFC 3948 3.1.2), and those that a sender
-// has left to its network card, against RFC 1071, literally.
+// Checksums recomputed after a NAT has changed addresses (RFC 3948 3.1.2), and checksums that a
+// sender has left to its network card, against RFC 1071, literally.
 #include <netinet/in.h>
 #include <string.h>
 

@@ -69,7 +69,7 @@ static void test_keeper_alone(void **state)
 	}
 }
 
-// What is in a burst: not atomic, so that the sanitizer sees two owners.
+// Content of a burst: not atomic, so that the sanitizer sees two owners.
 struct content {
 	uint32_t number;
 	uint32_t processed;

@@ -259,7 +259,7 @@ static void test_every_mix(void **state)
 #define EDGE (UINT64_C(1) << 32)
 #define FAR  (EDGE + EDGE / 2)
 
-// The order of numbers: near, then so many windows and packets further; and their handling by RFC
+// The order of numbers: near, then that many windows and packets further; and their handling by RFC
 // 4303 A2. A number below the window is assumed to be of the next subspace, and its ICV is wrong.
 struct arrival {
 	uint64_t near;

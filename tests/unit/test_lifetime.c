@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lifetimes of SAs: those configured, those that follow from algorithms, and their effect.
+// Lifetimes of SAs: configured ones, limits of algorithms, and their effect.
 #include "sas.h"
 #include "test.h"
 
@@ -206,7 +206,7 @@ static void test_used(void **state)
 	sa_free(&in->sa);
 }
 
-// Numbers end with the lifetime, and the reason says which of the two it was.
+// Numbers end with the lifetime, and the reason tells the two apart.
 static void test_packets_are_numbers(void **state)
 {
 	struct sa_params p = params("aes-128-gcm", true);

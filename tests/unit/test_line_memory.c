@@ -93,7 +93,7 @@ static void test_shared(void **state)
 		pages += i > 0 && !is_near(at[i], at[i - 1]);
 		memset(at[i], 0xff, 600);
 	}
-	assert_in_range(pages, 3, 5); // of 640 octets and what describes them
+	assert_in_range(pages, 3, 5); // of 640 octets and their description
 	for (unsigned int i = 0; i < MANY; i++)
 		line_free(at[i]);
 	for (unsigned int i = 0; i < MANY; i++)
@@ -104,7 +104,8 @@ static void test_shared(void **state)
 		line_free(again[i]);
 }
 
-// What was in an object is gone as soon as it is freed, but for what the allocator writes there.
+// The content of an object is gone as soon as it is freed, but for words that the allocator writes
+// there.
 static void test_wiped(void **state)
 {
 	static const size_t sizes[] = {LINE, 600, 4096, LARGEST};

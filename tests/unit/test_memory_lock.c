@@ -67,7 +67,7 @@ static void test_unlimited(void **state)
 		skip();
 	assert_int_equal(rc, 0);
 	resident = status_kb("VmRSS");
-	// Not from malloc(), which fills what it returns if MALLOC_PERTURB_ is set.
+	// Not from malloc(), which fills its memory if MALLOC_PERTURB_ is set.
 	memory = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(memory, MAP_FAILED);
 	memory[LARGE / 2] = 1;

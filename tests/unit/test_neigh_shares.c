@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The neighbour table is shared: by ports, and requests on a port by those who send packets there.
+// The neighbour table is shared: by ports, and requests on a port by the senders of packets.
 #include "eal.h"
 #include "neigh.h"
 #include "test.h"
@@ -102,7 +102,8 @@ static void test_share_of_holders(void **state)
 	neigh_table_free(t);
 }
 
-// What a prober was the first to look up is asked for again as soon as somebody else needs it.
+// An address that a prober was the first to look up is requested again as soon as another holder
+// needs it.
 static void test_wanted_by_others(void **state)
 {
 	const uint32_t prober = 0x12345678, other = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Network cards: what culvertctl reads about them from sysfs and proc, here of folders made for
-// the test, and how it binds them, with a kernel played by the test behind sysfs_write().
+// Network cards: values that culvertctl reads from sysfs and proc, here of folders made for the
+// test, and binding, with a kernel played by the test in sysfs_write().
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>

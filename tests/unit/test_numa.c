@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NUMA nodes: which one a gateway is for, and what is said to be on another, in a sysfs of the
-// test.
+// NUMA nodes: the one of a gateway, and devices reported to be on another, in a sysfs of the test.
 #include <stdarg.h>
 #include <stdlib.h>
 

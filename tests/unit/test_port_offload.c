@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is taken from a device of what it offers; and that checksums which the other end of a vhost
-// or virtio device leaves to this one are complete when the gateway receives the packet.
+// Offloads chosen from those of a device; and that checksums which the other end of a vhost or
+// virtio device leaves to this one are complete when the gateway receives the packet.
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +111,7 @@ static void test_rss_key(void **state)
 	(sizeof(struct rte_ether_hdr) + sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_udp_hdr) + \
 		PAYLOAD)
 
-// A device with the offloads of a port, or with those that a sender of partial checksums has.
+// A device with the offloads of a port, or with offloads of a sender of partial checksums.
 static uint16_t device_start(const char *name, const char *args, bool sender)
 {
 	const struct port_use use = {.n_rx = 1, .n_workers = 1};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules of network cards: what is asked of each kind of card, where frames go then, and how rules
-// follow the SAs there are.
+// Rules of network cards: rules for each kind of card, the queues of frames, and updates when SAs
+// change.
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,7 +211,7 @@ static void steer_all(struct port_rules *r, const struct sas *s)
 	} while (r->n != before);
 }
 
-// Four SAs of each kind: every queue has one, and those that are left keep theirs when others go.
+// Four SAs of each kind: every queue has one, and the remaining ones keep theirs when others go.
 static void test_steer(void **state)
 {
 	struct port_rules *r =
@@ -240,7 +240,7 @@ static void test_steer(void **state)
 	for (uint32_t i = 0; i < 16; i++)
 		assert_int_equal(queue_of(i < 8, i % 8 >= 4 ? 4500 : 0, 0x1000 + i * 0x01010101),
 			i == 3 ? CARD_HASH : queue[i]);
-	// What is up to date is not asked for again.
+	// Rules that are up to date are not requested again.
 	card.asked = 0;
 	assert_false(steer(r, s));
 	assert_int_equal(card.asked, 0);

@@ -125,7 +125,7 @@ static void run_model(
 		if (replay_guess_seq(&r, (uint32_t)seq) != guess)
 			fail_msg(
 				"window %u, step %u: guess(%lu) with top %lu", size, i, seq, m.top);
-		if (range == FAR) // what the receiver infers
+		if (range == FAR) // number that the receiver infers
 			seq = guess;
 
 		bool expected = model_check(&m, seq);
@@ -185,7 +185,7 @@ static void test_many(void **state)
 		}
 }
 
-// A peer that skips all numbers of slot 0 for so many numbers.
+// A peer that skips all numbers of slot 0 for that many numbers.
 static void check_slot_left_out(uint32_t size, uint64_t numbers)
 {
 	const uint64_t ring = 65536 * 4; // numbers, of the largest window

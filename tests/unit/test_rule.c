@@ -380,8 +380,8 @@ static void test_icmp(void **state)
 			fail_msg("row %zu", i);
 }
 
-// Rules of one family do not match the other, whichever side of them is unrestricted; a rule that
-// names no family matches both, unless it says so.
+// Rules of one family do not match the other, whichever side of them is unrestricted; a rule
+// without addresses matches both, unless it is for one family.
 static void test_families(void **state)
 {
 	struct rule r[] = {any_rule, any_rule, any_rule, any_rule, any_rule};

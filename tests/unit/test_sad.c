@@ -103,8 +103,8 @@ static void test_random(void **state)
 	check_all(MANY);
 }
 
-// Half of them come and go: those that stay are found all the time, those that are removed are not,
-// and neither are others in their places.
+// Half of them come and go: the others are found all the time, removed ones are not, and neither
+// are others in their places.
 static void test_removed(void **state)
 {
 	struct sad *sad = sad_new(MANY);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an attacker in control of the daemon could do to other processes: a child enters the sandbox
+// Attacks on other processes by an attacker in control of the daemon: a child enters the sandbox
 // and tries.
 #include <errno.h>
 #include <fcntl.h>

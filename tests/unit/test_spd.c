@@ -120,7 +120,7 @@ static void test_model(void **state)
 		(t) << 8 | (c0), (t) << 8 | (c1)                                                   \
 	}
 
-// RFC 4301 4.4.1.1: each end's types and codes are those that it sends.
+// RFC 4301 4.4.1.1: the types and codes of an end are in messages that it sends.
 static void test_icmp(void **state)
 {
 	static const struct {
@@ -292,8 +292,8 @@ static bool matches(
 	return found;
 }
 
-// Policies of one family do not match the other, whichever side of them is unrestricted; one that
-// names no family matches both, unless it says so.
+// Policies of one family do not match the other, whichever side of them is unrestricted; one
+// without addresses matches both, unless it is for one family.
 static void test_families(void **state)
 {
 	static const struct {

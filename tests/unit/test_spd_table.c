@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of policies against the database of a sorted list of the same policies, while they come
-// and go; what the table refuses; slots.
+// The table of policies against the database of a sorted list of the same policies, while they are
+// added and removed; policies that the table refuses; slots.
 #include <errno.h>
 #include <netinet/in.h>
 
@@ -240,7 +240,7 @@ static void check_fragments(struct model *m, const struct spd *spd)
 		if (inbound)
 			fragment = reverse_of(&fragment);
 		check_receiver(m, sa, &fragment);
-		if (m->n > 32) // what struct spd decides
+		if (m->n > 32) // decision of struct spd
 			continue;
 		decided = spd_table_decides_fragment(m->t, &fragment, inbound, &found);
 		expected_decided = spd_decides_fragment(spd, &fragment, inbound, &expected);

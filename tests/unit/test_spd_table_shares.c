@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A peer has its share of the table of policies: whatever it adds, others are not refused, and
-// their lookups cost a bounded number of probes more. What it stores under a shorter pair of prefix
-// lengths is found like everything else.
+// their lookups cost a bounded number of probes more. Policies stored under a shorter pair of
+// prefix lengths are found like all others.
 #include <errno.h>
 
 #include "eal.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Workers look policies up while the control thread adds and removes others, of the same networks
-// and of networks around them: what is there all the time is always found, unless a policy before
-// it is. Pairs of prefix lengths run short, so that some are stored under shorter ones. Meant to be
-// run under ThreadSanitizer as well.
+// and of networks around them: a policy that is there all the time is always found, unless a policy
+// before it is. Pairs of prefix lengths run short, so that some are stored under shorter ones.
+// Meant to be run under ThreadSanitizer as well.
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -115,7 +115,7 @@ static void *read_policies(void *arg)
 	return NULL;
 }
 
-// Those that rank before the lasting ones and match bypass, all others discard.
+// Policies that rank before the lasting ones and match bypass, all others discard.
 static int add_changing(struct spd_table *t, struct spd_holder *holder, uint64_t *seed)
 {
 	static const uint8_t len[] = {120, 120, 120, 119, 112, 128, 96};

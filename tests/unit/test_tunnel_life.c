@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of a tunnel, by the times of packets sent and received, and by what its SAs drop.
+// The state of a tunnel, by the times of packets sent and received, and by drops of its SAs.
 #include "tunnel_life.h"
 #include "test.h"
 
@@ -104,7 +104,7 @@ static void test_slow_answers_are_answers(void **state)
 
 static struct tunnel_counts counts;
 
-// Each second, one direction passes and drops so many packets.
+// Each second, one direction passes and drops that many packets.
 static bool run_drops(struct tunnel_drops *d, uint64_t passed, enum drop_of_sa reason,
 	uint64_t dropped, unsigned int seconds)
 {

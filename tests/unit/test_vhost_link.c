@@ -111,7 +111,7 @@ int __wrap_rte_eth_stats_get(uint16_t id, struct rte_eth_stats *s)
 	return 0;
 }
 
-// --- what device_watch.c uses besides ---
+// --- other functions that device_watch.c uses ---
 
 bool device_is_vhost(const char *device)
 {

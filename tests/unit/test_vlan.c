@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tags of VLANs: which port a received frame belongs to, whoever removes the tag, and what frames
-// look like when they are sent.
+// Tags of VLANs: the port of a received frame, whoever removes the tag, and the headers of sent
+// frames.
 #include "eal.h"
 #include "test.h"
 #include "vlan.h"
@@ -218,7 +218,7 @@ static void test_short(void **state)
 	assert_int_equal(w->counters.drops[DROP_FRAME_SHORT], 4);
 }
 
-// The tag is in one buffer or in two: every way to spread a frame over two.
+// The tag is in one buffer or in two: a frame is split at every place.
 static void test_two_buffers(void **state)
 {
 	(void)state;
@@ -261,7 +261,7 @@ static void test_larger_than_buffers(void **state)
 	expect_dropped(m, map(), DROP_FRAME_SCATTERED);
 }
 
-// Those that are left keep their order.
+// The remaining ones keep their order.
 static void test_burst(void **state)
 {
 	struct rte_mbuf *m[] = {
