@@ -38,7 +38,7 @@ struct route_table;
 // with errno ENOMEM.
 struct route_table *route_table_new(const struct route routes[], unsigned int n);
 
-// NULL is fine.
+// NULL is allowed.
 void route_table_free(struct route_table *t);
 
 // The next hop of an address (IPv4: network byte order) for any source, or NULL: routes with a

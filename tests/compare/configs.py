@@ -18,7 +18,7 @@ nproc od rm sed seq setsid sh sha512sum sort stat tac tail tee timeout touch tr 
 E2E = os.path.join(ROOT, "tests/e2e")
 TIMEOUT_S = 10
 AT_ONCE = 4
-LAB = "/tmp/culvert.same"  # where tests write, as dump.sh says
+LAB = "/tmp/culvert.same"  # where tests write, as in dump.sh
 # Keeps the files that culvertd is to read, and its arguments.
 CULVERTD = """#!/bin/bash
 kept=$(mktemp -d /mnt/out/XXXXXXXX)
@@ -26,7 +26,7 @@ mkdir "$kept/files"
 cd /tmp/culvert.same && find . -type f -size -200k ! -name '*.log' -exec cp --parents -p -t "$kept/files" {} +
 printf '%s\\n' "$@" >"$kept/new" && mv "$kept/new" "$kept/arguments"
 """
-# Only what runs culvertd.
+# Only commands that run culvertd.
 IP = """#!/bin/bash
 [[ "$1 $2" == "netns exec" ]] && command -v "$4" >/dev/null && exec "${@:4}"
 exit 0
@@ -59,7 +59,7 @@ def _copy(place):
         shared = re.sub(r"^(lab_begin|set -euo pipefail)$", "", file.read(), flags=re.M)
     with open(os.path.join(ROOT, "tests/compare/dump.sh"), encoding="utf-8") as file:
         _script(os.path.join(place, "tests/e2e/lib.sh"), shared + file.read())
-    for name in os.listdir(os.path.join(place, "tests/e2e")):  # what this machine lacks is not needed
+    for name in os.listdir(os.path.join(place, "tests/e2e")):  # programs that this machine lacks are not needed
         path = os.path.join(place, "tests/e2e", name)
         with open(path, encoding="utf-8") as file:
             text = file.read()

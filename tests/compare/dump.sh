@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034 # variables of the tests
 # SPDX-License-Identifier: BSD-3-Clause
 # Takes the place of tests/e2e/lib.sh in a copy of the end-to-end tests (configs.py): a test runs from its begin to its
-# end, but of its commands only those that write files. What it gives culvertd to read is kept in $DUMP.
+# end, but of its commands only commands that write files. The files that it gives culvertd are kept in $DUMP.
 set +e
 lab_id=cvsame
 lab_dir=/tmp/culvert.same

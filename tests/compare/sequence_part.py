@@ -11,7 +11,7 @@ BAD_MAX = 10        # sequences that differ
 SHRINKS_MAX = 30    # tries
 KEY = r'_key = "([0-9a-f]+)"'
 AT_ONCE = 500       # sequences of the same two daemons: they remember the keys of all
-UNSTEADY_MAX = 0.02 # of the sequences: what differs once and not again, as a machine was too busy for a grace period
+UNSTEADY_MAX = 0.02 # of the sequences: differences that occur once and not again, as a machine was too busy for a grace period
 
 
 def _reset(pair):

@@ -17,7 +17,7 @@ ports = (
   { name = "lan"; device = "net_af_packet0,iface=lan0"; addresses = [ "10.1.0.1/24" ]; },
   { name = "wan"; side = "unprotected"; device = "net_af_packet1,iface=wan0"; addresses = [ "192.0.2.1/24" ]; } );
 """
-# What each sequence begins with. Without these neighbours and the default route, packets would wait for answers.
+# The start of each sequence. Without these neighbours and the default route, packets would wait for answers.
 FIXED = {"neighbour": [f'{{ address = "{address}"; mac = "02:00:00:00:02:0{port}"; {more} }}' for address, port, more in (
     ("192.0.2.254", 2, ""), ("192.0.2.2", 2, ""), ("192.0.2.3", 2, ""), ("10.1.0.254", 1, ""), ("10.1.0.2", 1, ""))],
          "route": ['{ to = "0.0.0.0/0"; via = "192.0.2.254"; }', '{ to = "10.1.0.0/28"; via = "10.1.0.254"; }',

@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2154,SC2004 # variables of app/lab.sh, which the tests include; its arrays are associative
 # SPDX-License-Identifier: BSD-3-Clause
-# What tests of the host behind ports share.
+# Shared by tests of the host behind ports.
 
 host_rules= # for the host, of both gateways
-# Bypass of what the host may send and receive in clear on the WAN.
+# Policies for packets that the host may send and receive in clear on the WAN.
 host_policies='{ name = "own-4"; local = "192.0.2.0/24"; remote = "192.0.2.0/24"; action = "bypass"; },
 	{ name = "own-6"; local = "2001:db8:f::/64"; remote = "2001:db8:f::/64"; action = "bypass"; },'
 

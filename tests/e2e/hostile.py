@@ -24,7 +24,7 @@ class Attacker:
     def __init__(self, instance, namespace, spi, key, their_spi, their_key, mac, gateway_mac):
         self.telemetry = Telemetry(instance)
         self.wire = packet_socket(namespace, "wan0")
-        # What the gateway sends us. The kernel would refuse it if nobody listened.
+        # A socket for packets of the gateway. The kernel would refuse them without a listener.
         self.esp = socket_in(namespace, socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ESP)
         self.spi, self.key = int(spi, 0), bytes.fromhex(key)
         self.their_spi, self.their_key = int(their_spi, 0), bytes.fromhex(their_key)
@@ -95,7 +95,7 @@ class Attacker:
     def expect_traffic(self):
         """A sealed ping to the host is answered by a sealed reply."""
         self.esp.setblocking(False)
-        try:  # what came before: ICMP errors in the tunnel
+        try:  # earlier packets: ICMP errors in the tunnel
             while True:
                 self.esp.recv(65536)
         except BlockingIOError:

@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2154 # lab_root is of app/lab.sh, which the tests include
 # SPDX-License-Identifier: BSD-3-Clause
-# What the tests of IKE share: the charons of the laboratory, a peer that is the kernel and strongSwan's own ESP, and checks.
+# Shared by the tests of IKE: the charons of the laboratory, a peer that is the kernel and strongSwan's own ESP, and
+# checks.
 . "${BASH_SOURCE[0]%/*}/../../app/ike_lab.sh"
 
 # Skips the test where it cannot run. tests/run installs strongSwan and builds the plugin before.
@@ -132,7 +133,7 @@ same_spis()
 	equal "SPIs of the gateway" "$(gateway_spis "$2")" "$(ike_spis "$1")"
 }
 
-# COUNTER NUMBER: the kernel that gateway a's charon runs on has counted so many, by the name of nstat.
+# COUNTER NUMBER: the kernel that gateway a's charon runs on has counted that many, by the name of nstat.
 ike_kernel_counted()
 {
 	[[ $(on ike nstat -asz "$1" | awk 'NR == 2 { print $2 }') -ge $2 ]]
@@ -156,7 +157,7 @@ ike_kill()
 	unset "ike_pid[$1]"
 }
 
-# KIND NAMESPACE: SPIs of charon's SAs that are in use, without those that have been replaced: of CHILD_SAs both, of IKE_SAs one.
+# KIND NAMESPACE: SPIs of charon's SAs that are in use, without replaced ones: of CHILD_SAs both, of IKE_SAs one.
 in_use()
 {
 	local sas
@@ -181,7 +182,7 @@ agreed()
 asked()
 {
 	local ns
-	local -A next=([child]=mode [ike]=local-host) # the field behind the state
+	local -A next=([child]=mode [ike]=local-host) # the field after the state
 	for ns in ike "$ike_peer"; do
 		swan "$ns" --list-sas --raw | grep -q "state=REKEYING ${next[$1]}=" || return 1
 	done

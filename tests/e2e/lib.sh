@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the end-to-end tests share: the laboratory, and words for checks. A test is one executable
-# file beside this one; it prints what it does and ends with status 0, or 77 and a reason: skipped.
+# Shared by the end-to-end tests: the laboratory, and functions for checks. A test is one executable file
+# beside this one; it prints its steps and ends with status 0, or 77 and a reason: skipped.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../../app/lab.sh"
 
@@ -37,8 +37,8 @@ matches()
 	grep -qE -- "$3" <<<"$2" || fail "$1: nothing matches '$3' in: $2"
 }
 
-# NAMESPACE ADDRESS [PING-ARGUMENT...]: five pings, or as many as the arguments say, without loss.
-# (With a deadline, ping would send more of them.)
+# NAMESPACE ADDRESS [PING-ARGUMENT...]: five pings, or the number in the arguments, without loss. (With a
+# deadline, ping would send more of them.)
 pings()
 {
 	local before said
@@ -47,13 +47,13 @@ pings()
 	answered_all "ping from $1 to $2 ${*:3}" "$1" "$before" "$said"
 }
 
-# GATEWAY REASON NUMBER: at least so many packets were dropped for it.
+# GATEWAY REASON NUMBER: at least that many packets were dropped for it.
 drops_reach()
 {
 	[[ $(lab_dropped "$1" "$2") -ge $3 ]]
 }
 
-# What DPDK calls a worker's thread, without its number: the second since version 23.11.
+# DPDK's name of a worker's thread, without its number: the second since version 23.11.
 worker_thread='(rte-worker-|dpdk-worker)'
 
 # GATEWAY NAME: the number of the daemon's thread whose name matches. Others may end in between.

@@ -98,7 +98,7 @@ def check_values(families, scraped, telemetry):
     got = {(name.removeprefix("culvert_"), frozenset(sample.labels.items())): sample.value
            for name, family in families.items() for sample in family.samples}
     drops = telemetry.drops()
-    # With tcp = "strict", what is refused is dropped, and only the metrics tell who did it.
+    # With tcp = "strict", refused packets are dropped, and only the metrics tell the reason.
     for name, labels in [at for at in got if at[0] == "flow_refused_packets"]:
         reason = dict(labels)["reason"]
         equal(f"refused: {reason}", got.pop((name, labels)), drops[reason])

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Hosts of tests/e2e/mtu.
 #   serve ADDRESS...             answers on all of them, until it is ended
-#   ask FAMILY MTU FROM,TO,FITS,LARGE...   asks from and to these addresses, and says what went wrong
+#   ask FAMILY MTU FROM,TO,FITS,LARGE...   asks from and to these addresses, and prints failures
 import hashlib
 import os
 import select
@@ -11,7 +11,7 @@ import sys
 import threading
 
 PORT = 5001
-TRIES = 40  # of a quarter of a second: what is lost while sizes are learnt is sent again
+TRIES = 40  # of a quarter of a second: packets lost while sizes are learnt are sent again
 IP_MTU_DISCOVER, IP_PMTUDISC_DONT, IP_PMTUDISC_DO, IP_MTU = 10, 0, 2, 14
 IPV6_MTU_DISCOVER, IPV6_MTU = 23, 24
 TEXT = os.urandom(100000)
@@ -90,7 +90,7 @@ def echo(s, size):
     return None
 
 
-# A datagram that is cut on most ways.
+# A datagram that is fragmented on most paths.
 def udp(source, to, size):
     with bound(source, socket.SOCK_DGRAM) as s:
         discover(s, IP_PMTUDISC_DONT)

@@ -20,7 +20,7 @@ nat_up()
 	masquerade 1024-1999
 }
 
-# PORTS: what the NAT takes for the ports of those behind it.
+# PORTS: the ports that the NAT uses for hosts behind the NAT.
 masquerade()
 {
 	on nat nft -f - <<-END
@@ -35,7 +35,7 @@ masquerade()
 	END
 }
 
-# From address to address: what the NAT knew of the old one is gone.
+# From address to address: the NAT's mappings of the old one are gone.
 readdress()
 {
 	[[ $1 == "$2" ]] || ip -n "$lab_id-nat" address add "$public.$2/24" dev outside

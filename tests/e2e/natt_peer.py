@@ -15,7 +15,7 @@ from peer import association, socket_in, wait_until
 
 HOST, INNER = "10.2.0.2", "10.1.0.9"
 CIPHER = "aes-128-gcm"
-# Beyond what the gateway in whose place we are has sent, and what we have before.
+# Above the numbers of the replaced gateway, and of earlier runs of this script.
 FIRST = (1 << 20) + int(time.monotonic() * 8)
 
 
@@ -26,7 +26,7 @@ def sealed(spi, key, source, gateway, sequence, port=None):
     inner = IP(src=INNER, dst=HOST) / ICMP(id=7, seq=sequence & 0xffff) / b"through"
     packet = sa.encrypt(inner, seq_num=sequence)
     if port is not None:
-        packet[UDP].len = len(packet[UDP])  # scapy 2.5.0 says 8
+        packet[UDP].len = len(packet[UDP])  # scapy 2.5.0 has 8
     return packet
 
 

@@ -79,7 +79,7 @@ def send(path, address, port, packets, flows, size):
         while number - arrived - lost >= WINDOW:
             try:
                 arrived = struct.unpack("!I", peer.recv(4))[0]
-            except TimeoutError:  # the receiver counts what is missing
+            except TimeoutError:  # the receiver counts missing ones
                 lost = number - arrived
         data[number % flows](struct.pack("!II", number % flows, number) + rest)
     peer.sendto(struct.pack("!I", packets), path + ".receiver")

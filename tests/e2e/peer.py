@@ -39,7 +39,7 @@ def packet_socket(namespace, interface):
 
 def association(spi, cipher, cipher_key, auth, auth_key, tunnel_header):
     """A security association of scapy's; keys are hexadecimal digits."""
-    # It takes a second, which those who only ask the gateway need not wait.
+    # It takes a second, for which scripts that only ask the gateway need not wait.
     from scapy.layers.ipsec import ESP, SecurityAssociation  # pylint: disable=import-outside-toplevel
     return SecurityAssociation(
         ESP, spi=spi, crypt_algo=CIPHERS[cipher.rsplit("-", 1)[-1]],

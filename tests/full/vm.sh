@@ -49,7 +49,7 @@ vm_build()
 	ninja -C "$lab_build" app/culvertd/culvertd app/culvertctl/culvertctl >"$lab_dir/build" || fail "$(tail "$lab_dir/build")"
 }
 
-# The first file system: what mounts the second one.
+# The first file system: it mounts the second one.
 vm_initrd()
 {
 	local root=$lab_dir/initrd program file
@@ -133,7 +133,7 @@ vm()
 	on "$vm_ns" "$vm_agent" run "$vm_port" "$@"
 }
 
-# PATTERN: prints what matches in docs/hardware.md, whose continued lines are one, so that what is there is what works.
+# PATTERN: prints the matches in docs/hardware.md, whose continued lines are one, so that its commands are tested.
 vm_documented()
 {
 	local words

@@ -1,12 +1,12 @@
 # shellcheck shell=bash disable=SC2154 # variables of the laboratory
 # SPDX-License-Identifier: BSD-3-Clause
-# What the stress tests of IKE share, two gateways, each driven by a charon: what they use, and that it does not grow. To be
-# sourced after lib.sh.
+# Shared by the stress tests of IKE: two gateways, each driven by a charon; the memory that they use, and that it does
+# not grow. To be sourced after lib.sh.
 . "$(dirname "${BASH_SOURCE[0]}")/../e2e/ike.sh"
 
-declare -A used=() # by process, what it had in use: KB of memory, of the gateways also octets of heap and disk, policies
+declare -A used=() # by process, its use before: KB of memory, of the gateways also octets of heap and disk, policies
 
-# WORDS WORDS: prints those that are in both.
+# WORDS WORDS: prints the ones that are in both.
 common()
 {
 	comm -12 <(xargs -n 1 <<<"$1" | sort -u) <(xargs -n 1 <<<"$2" | sort -u)
@@ -41,10 +41,11 @@ use()
 		"heap ${used[a,heap]} and ${used[b,heap]}, disk ${used[a,disk]} and ${used[b,disk]} octets"
 }
 
-# KB of memory by which a process may grow: what the C library keeps for later, for each of charon's 16 threads.
+# KB of memory by which a process may grow: memory that the C library keeps for later, for each of charon's 16
+# threads.
 declare -A growth_max=([culvertd]=2048 [charon]=4096)
 
-# WHEN: prints what is in use, which must be as much as before.
+# WHEN: prints the memory in use, which must be as much as before.
 unchanged()
 {
 	local key

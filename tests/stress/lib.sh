@@ -7,7 +7,7 @@
 stream=$(dirname "${BASH_SOURCE[0]}")/stream.py
 declare -a senders=() receivers=()
 
-# FROM TO ADDRESS PROTO PORT: at full speed, but what changes configurations meanwhile goes first.
+# FROM TO ADDRESS PROTO PORT: at full speed, but processes that change configurations have priority.
 stream_start()
 {
 	spawn "$2" nice -n 5 "$stream" receive "$4" "$3" "$5" >"$lab_dir/received.$5"

@@ -81,7 +81,7 @@ def query(name, group, delay, interval, packet):
     line("query", name, group, delay, interval, int("v1" in name), packet)
 
 
-# What stands for long delays: by their highest bits, so that a mistake in one shows.
+# Codes of long delays: by their highest bits, so that a mistake in one shows.
 def codes():
     for code in (0, 1, 1000, 10000, 0x7fff, 0x8000, 0x8001, 0x9234, 0xcabc, 0xffff):
         exp, mant = code >> 12 & 7, code & 0xfff

@@ -93,7 +93,7 @@ def check_scapy(octets, sealed, cipher, auth, keys, spi, seq):
     esp = bytes(cls(sealed)[ESP])
     again = bytes(sa.encrypt(cls(octets), seq_num=seq, iv=esp[8:8 + iv_len] or None))
     assert again == sealed, f"scapy seals something else: {again.hex()}, not {sealed.hex()}"
-    if cls is IP or octets[6] not in (0, 43):  # it takes what follows for another extension header
+    if cls is IP or octets[6] not in (0, 43):  # scapy takes the next octets for another extension header
         assert bytes(sa.decrypt(cls(sealed))) == octets, "scapy opens something else"
 
 
