@@ -246,11 +246,8 @@ static void note_cpus(struct conf_reader *r)
 void conf_check(struct conf_reader *r)
 {
 	note_cpus(r);
-	conf_check_ports(r);
-	conf_check_routes(r);
-	conf_check_sas(r);
-	conf_check_policies(r);
-	conf_check_rules(r);
+#define KIND(id, noun, list, ...) conf_check_##list(r);
+#include "conf_kind.def"
 	conf_check_sides(r);
 	conf_check_isolated(r);
 	check_memory(r);

@@ -8,11 +8,8 @@
 
 // The order matters: each relies on those before.
 void conf_check(struct conf_reader *r);
-void conf_check_ports(struct conf_reader *r);
-void conf_check_routes(struct conf_reader *r);
-void conf_check_sas(struct conf_reader *r);
-void conf_check_policies(struct conf_reader *r);
-void conf_check_rules(struct conf_reader *r);
+#define KIND(id, noun, list, ...) void conf_check_##list(struct conf_reader *r);
+#include "conf_kind.def"
 void conf_check_sides(struct conf_reader *r);
 void conf_check_isolated(struct conf_reader *r);
 

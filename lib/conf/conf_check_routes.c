@@ -220,8 +220,6 @@ void conf_check_routes(struct conf_reader *r)
 	struct conf *c = r->c;
 	struct conf_set routes = conf_set_given(r, CONF_ROUTE, (const char *[]){"to", NULL});
 	struct conf_names ports = conf_names_sort(r, CONF_PORT);
-	struct conf_set neighbours =
-		conf_set_given(r, CONF_NEIGHBOUR, (const char *[]){"address", NULL});
 
 	r->routes_known = routes.n == c->n_routes && !conf_rejected(r->root, "routes");
 	for (unsigned int i = 0; i < c->n_routes; i++) {
@@ -238,18 +236,26 @@ void conf_check_routes(struct conf_reader *r)
 		if (via != NULL)
 			find_link(r, item, via, &ports, &c->routes[i].via, &c->routes[i].port);
 	}
-	for (unsigned int i = 0; i < neighbours.n; i++) {
-		struct conf_neighbour *n = &c->neighbours[neighbours.index[i]];
-		config_setting_t *item = conf_item(r, CONF_NEIGHBOUR, neighbours.index[i]);
+	check_ike(r, &ports);
+	conf_reject_equal(r, CONF_ROUTE, &routes, compare_routes, "to", "has the same target as");
+}
+
+void conf_check_neighbours(struct conf_reader *r)
+{
+	struct conf *c = r->c;
+	struct conf_set set = conf_set_given(r, CONF_NEIGHBOUR, (const char *[]){"address", NULL});
+	struct conf_names ports = conf_names_sort(r, CONF_PORT);
+
+	for (unsigned int i = 0; i < set.n; i++) {
+		struct conf_neighbour *n = &c->neighbours[set.index[i]];
+		config_setting_t *item = conf_item(r, CONF_NEIGHBOUR, set.index[i]);
 
 		find_link(r, item, conf_at(item, "address"), &ports, &n->addr, &n->port);
 	}
-	check_ike(r, &ports);
 	if (c->n_neighbours > c->neighbours_max)
 		conf_err(r, conf_at(r->root, "neighbours"),
 			"has %u elements, must have at most neighbour_table.max, which is %u",
 			c->n_neighbours, c->neighbours_max);
-	conf_reject_equal(r, CONF_ROUTE, &routes, compare_routes, "to", "has the same target as");
-	conf_reject_equal(r, CONF_NEIGHBOUR, &neighbours, compare_neighbours, "address",
-		"has the same address as");
+	conf_reject_equal(
+		r, CONF_NEIGHBOUR, &set, compare_neighbours, "address", "has the same address as");
 }
