@@ -175,7 +175,7 @@ static void test_outer_header(void **state)
 	// RFC 4303 2: header 8, ICV 12; text of whole words with two octets of trailer.
 	assert_int_equal(path->mtu, 1500 - 40 - 8 - 12 - 2);
 	assert_int_equal(sa_out_path(running_sa_out(s, "out4"))->outer_len, 20);
-	assert_true(running_port(s, 1)->unprotected);
+	assert_true(s->iface[1].unprotected);
 	build_snapshot_free(s);
 }
 
