@@ -250,13 +250,6 @@ void help_print(FILE *out)
 	fputs("\nExit codes: 0 success, 1 failure, 2 usage error.\n", out);
 }
 
-static void help_print_command(const struct command *c)
-{
-	printf("Usage: culvertctl [OPTION]... %s%s\n\n%s.\n\n", c->name, c->synopsis, c->help);
-	options_print(stdout, c->name);
-	topics_print(stdout, c->name);
-}
-
 enum exit_code command_help(const struct options *options, char **words)
 {
 	const struct command *c;
@@ -271,6 +264,8 @@ enum exit_code command_help(const struct options *options, char **words)
 	c = command_find(words[0]);
 	if (c == NULL)
 		return command_unknown(words[0]);
-	help_print_command(c);
+	printf("Usage: culvertctl [OPTION]... %s%s\n\n%s.\n\n", c->name, c->synopsis, c->help);
+	options_print(stdout, c->name);
+	topics_print(stdout, c->name);
 	return EXIT_OK;
 }

@@ -37,7 +37,8 @@ static void address_of(struct sockaddr_un *addr, const char *instance)
 	// Members of show_group have a socket of their own, and requests that they may not make are
 	// refused there.
 	if (access(addr->sun_path, W_OK) < 0 && errno == EACCES &&
-		instance_file(&show, instance, INSTANCE_SHOW) && access(show.sun_path, W_OK) == 0)
+		instance_file(&show, instance, INSTANCE_SHOW) == 0 &&
+		access(show.sun_path, W_OK) == 0)
 		*addr = show;
 }
 

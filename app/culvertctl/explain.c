@@ -117,13 +117,6 @@ static void setting_take(void *arg, const struct conf_explanation *e)
 			"only", plain_new(e->only), "help", plain_new(e->help)));
 }
 
-static void settings_find(struct settings *s)
-{
-	s->objects = json_array();
-	if (conf_explain(setting_take, s) < 0)
-		errx(EXIT_FAILED, "explain: out of memory");
-}
-
 static void setting_print(const json_t *setting)
 {
 	static const char *const rows[][2] = {{"Setting", "setting"}, {"Value", "value"},
@@ -216,7 +209,9 @@ enum exit_code command_explain(const struct options *options, char **words)
 		d++;
 	if (d < DROP_COUNT && options->json)
 		return output_json(json_pack("[o]", reason_object(&drop_info[d])));
-	settings_find(&s);
+	s.objects = json_array();
+	if (conf_explain(setting_take, &s) < 0)
+		errx(EXIT_FAILED, "explain: out of memory");
 	if (d < DROP_COUNT) {
 		reason_print(&drop_info[d]);
 		if (json_array_size(s.objects) > 0)

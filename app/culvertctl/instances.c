@@ -42,9 +42,7 @@ static bool has_instance(const char *folder, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-// Returns 0, -EINVAL (not a name: empty, or not all of LETTERS) or -ENAMETOOLONG (the path does not
-// fit into a socket address).
-static int address_find(struct sockaddr_un *addr, const char *name, const char *file)
+int instance_file(struct sockaddr_un *addr, const char *name, const char *file)
 {
 	const char *folder = instances_folder();
 	int len;
@@ -60,14 +58,9 @@ static int address_find(struct sockaddr_un *addr, const char *name, const char *
 	return (size_t)len < sizeof(addr->sun_path) ? 0 : -ENAMETOOLONG;
 }
 
-bool instance_file(struct sockaddr_un *addr, const char *instance, const char *file)
-{
-	return address_find(addr, instance, file) == 0;
-}
-
 void instance_address(struct sockaddr_un *addr, const char *instance, const char *file)
 {
-	int ret = address_find(addr, instance, file);
+	int ret = instance_file(addr, instance, file);
 
 	if (ret == -EINVAL)
 		errx(EXIT_USAGE, "invalid instance name \"%s\": use [A-Za-z0-9_.-]", instance);
@@ -88,7 +81,7 @@ static int instance_check(json_t *found, const char *name)
 	json_t *row, *pid_or_null = NULL;
 	const char *state = "running";
 	pid_t pid;
-	int fd = address_find(&addr, name, INSTANCE_TELEMETRY);
+	int fd = instance_file(&addr, name, INSTANCE_TELEMETRY);
 
 	if (fd == 0)
 		fd = client_open(&pid, &addr);

@@ -14,9 +14,9 @@
 #define INSTANCE_CONTROL   "control"
 #define INSTANCE_SHOW      "show" // for members of show_group
 
-// A file of an instance, running or not: the user's own, or root's of that name. False: there can
-// be none of that name.
-bool instance_file(struct sockaddr_un *addr, const char *instance, const char *file);
+// A file of an instance, running or not: the user's own, or root's of that name. Returns 0, -EINVAL
+// (this is not a name) or -ENAMETOOLONG (the path does not fit into a socket address).
+int instance_file(struct sockaddr_un *addr, const char *name, const char *file);
 
 // The same; without one the program ends.
 void instance_address(struct sockaddr_un *addr, const char *instance, const char *file);

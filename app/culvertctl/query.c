@@ -131,12 +131,6 @@ static void filters_read(struct query *q, const char *command, char **words)
 	}
 }
 
-static void end_check(const struct query *q, char **words)
-{
-	if (words[0] != NULL)
-		errx(EXIT_USAGE, "show %s: unexpected argument \"%s\"", q->list->word, words[0]);
-}
-
 // Reads words whose places determine their meaning.
 static void positions_read(struct query *q, char **words)
 {
@@ -150,7 +144,8 @@ static void positions_read(struct query *q, char **words)
 		if (strchr(words[0], ',') != NULL || !filter_add(q, *position, words[0]))
 			errx(EXIT_USAGE, "show %s: \"%s\" is too long or contains a comma",
 				q->list->word, words[0]);
-	end_check(q, words);
+	if (words[0] != NULL)
+		errx(EXIT_USAGE, "show %s: unexpected argument \"%s\"", q->list->word, words[0]);
 }
 
 // A single word is the name of an object, unless it is a filter whose value is missing.

@@ -29,11 +29,6 @@ enum exit_code command_list(const struct options *options, char **words)
 	return EXIT_OK;
 }
 
-static bool shows_port(const struct query *q)
-{
-	return q->name != NULL && strcmp(q->list->word, "ports") == 0;
-}
-
 // The members of a port, which may be none.
 static json_t *members_get(const char *instance, const char *port)
 {
@@ -104,7 +99,7 @@ enum exit_code command_show(const struct options *options, char **words)
 	objects = query_get(instance, q.list->word, q.filter);
 	baseline_subtract(instance, q.list->word, objects);
 	query_choose(&q, objects);
-	if (shows_port(&q)) {
+	if (q.name != NULL && strcmp(q.list->word, "ports") == 0) {
 		members = members_get(instance, q.name);
 		counters = device_counters_get(instance, q.name);
 	}
