@@ -118,19 +118,6 @@ static int mac_set(const struct member *m, struct rte_ether_addr *mac)
 		       : rc;
 }
 
-// Workers have divided up the queues already.
-static int queues_check(
-	const struct bond_params *p, const struct conf_port *c, const struct rte_eth_dev_info *info)
-{
-	if (p->n_rx <= info->max_rx_queues && p->n_tx <= info->max_tx_queues)
-		return 0;
-	port_error(c,
-		"member \"%s\" has %u RX and %u TX queues, but the port has %u and %u: restart "
-		"culvertd",
-		c->device, info->max_rx_queues, info->max_tx_queues, p->n_rx, p->n_tx);
-	return -EIO;
-}
-
 // Members of LACP receive its frames, which are multicast, before they are asked to.
 static int member_prepare(const struct member *m, const struct conf_port *c,
 	const struct rte_eth_dev_info *info, struct rte_ether_addr *mac)
@@ -162,7 +149,8 @@ static void member_open(struct member *m, const struct conf_port *c, const struc
 	if (device_find(&m->id, c) < 0)
 		return;
 	m->state = MEMBER_OPEN;
-	if (device_identify(&info, m->id, c) == 0 && queues_check(p, c, &info) == 0 &&
+	if (device_identify(&info, m->id, c) == 0 &&
+		device_queues_check(&info, c, "member", p->n_rx, p->n_tx) == 0 &&
 		member_prepare(m, c, &info, mac) == 0) {
 		device_watch_start(&m->watch, info.if_index);
 		m->n_rx = info.max_rx_queues;

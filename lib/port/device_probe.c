@@ -13,9 +13,9 @@
 
 #include "capability.h"
 #include "device_socket.h"
+#include "device_watch.h"
 #include "eal_log.h"
 #include "port_log.h"
-#include "vhost_link.h"
 
 // DPDK has made the ethdev with that of its card.
 static int representor_find(uint16_t *id, const char *device)
@@ -171,6 +171,18 @@ int device_identify(struct rte_eth_dev_info *info, uint16_t id, const struct con
 		return 0;
 	port_error(c, "mtu is %u, but device \"%s\" carries %u at most", c->mtu, c->device,
 		mtu_max(c, info));
+	return -EIO;
+}
+
+int device_queues_check(const struct rte_eth_dev_info *info, const struct conf_port *c,
+	const char *what, uint16_t n_rx, uint16_t n_tx)
+{
+	if (n_rx <= info->max_rx_queues && n_tx <= info->max_tx_queues)
+		return 0;
+	port_error(c,
+		"%s \"%s\" has %u RX and %u TX queues, but the port has %u and %u: restart "
+		"culvertd",
+		what, c->device, info->max_rx_queues, info->max_tx_queues, n_rx, n_tx);
 	return -EIO;
 }
 

@@ -22,9 +22,7 @@
 #include "log.h"
 #include "machine.h"
 #include "port.h"
-#include "port_link.h"
 #include "reopen.h"
-#include "vhost_link.h"
 
 #define DEVICES_MAX 2
 #define BUFFERS     8191

@@ -14,16 +14,14 @@
 #include "device_watch.h"
 #include "host_iface.h"
 #include "log.h"
-#include "port_groups.h"
-#include "port_link.h"
-#include "vhost_link.h"
+#include "port.h"
 
 #define LOOK_MS   100   // how often to look whether a device is present
 #define WORKS_MS  1000  // one that is lost sooner has failed as well
 #define LEAVES_MS 1000  // in which the kernel removes a card that was closed for that
 #define DELAY_MIN 1000  // milliseconds from the first failure to the next try; twice as long after
 #define DELAY_MAX 30000 // each other one, up to this
-#define STOP_S    5
+#define STOP_MS   5000
 
 #define ROUTES (1ull << CAP_NET_ADMIN) // capability to change the kernel's
 // The last one for the memory of rings, which is locked.
@@ -323,20 +321,24 @@ static void close_all(void)
 			close_one(&t.ports[i], conf, i);
 }
 
-static void look_later(void)
+// Returns whether the semaphore is posted within so many milliseconds.
+static bool await(sem_t *s, unsigned int ms)
 {
 	struct timespec end;
 
-	if (!has_work()) {
-		while (sem_wait(&t.wake) < 0)
-			;
-		return;
-	}
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_nsec += LOOK_MS * 1000000l;
-	end.tv_sec += end.tv_nsec / 1000000000;
+	end.tv_nsec += ms % 1000 * 1000000l;
+	end.tv_sec += ms / 1000 + end.tv_nsec / 1000000000;
 	end.tv_nsec %= 1000000000;
-	while (sem_clockwait(&t.wake, CLOCK_MONOTONIC, &end) < 0 && errno == EINTR)
+	while (sem_clockwait(s, CLOCK_MONOTONIC, &end) < 0)
+		if (errno != EINTR)
+			return false;
+	return true;
+}
+
+static void await_ever(sem_t *s)
+{
+	while (sem_wait(s) < 0)
 		;
 }
 
@@ -347,7 +349,10 @@ static void *thread_run(void *arg)
 	prctl(PR_SET_KEEPCAPS, 1); // which privilege_drop() would take
 	sem_post(&t.ready);
 	while (!atomic_load_explicit(&t.stop, memory_order_acquire)) {
-		look_later();
+		if (has_work())
+			await(&t.wake, LOOK_MS);
+		else
+			await_ever(&t.wake);
 		if (atomic_exchange_explicit(&t.confine, false, memory_order_acquire)) {
 			t.confined = lower();
 			sem_post(&t.ready);
@@ -380,8 +385,7 @@ int device_thread_start(struct control *c, struct port ports[])
 	}
 	t.runs = true;
 	pthread_setname_np(t.thread, "culvert-device");
-	while (sem_wait(&t.ready) < 0)
-		;
+	await_ever(&t.ready);
 	return 0;
 }
 
@@ -394,8 +398,7 @@ int device_thread_confine(void)
 {
 	atomic_store_explicit(&t.confine, true, memory_order_release);
 	sem_post(&t.wake);
-	while (sem_wait(&t.ready) < 0)
-		;
+	await_ever(&t.ready);
 	if (t.confined < 0)
 		log_error("cannot drop capabilities: %s", strerror(-t.confined));
 	return t.confined;
@@ -464,17 +467,12 @@ void device_thread_conf_free(struct conf *conf)
 
 bool device_thread_stop(void)
 {
-	struct timespec end;
-
 	if (!t.runs)
 		return true;
 	atomic_store_explicit(&t.stop, true, memory_order_release);
 	sem_post(&t.wake);
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += STOP_S;
-	while (sem_clockwait(&t.ready, CLOCK_MONOTONIC, &end) < 0)
-		if (errno != EINTR)
-			return false;
+	if (!await(&t.ready, STOP_MS))
+		return false;
 	pthread_join(t.thread, NULL);
 	return true;
 }

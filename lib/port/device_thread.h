@@ -44,7 +44,7 @@ void device_thread_steer(unsigned int port, const struct snapshot *s);
 // interfaces behind ports, soon.
 void device_thread_conf_changed(void);
 
-// The link addresses whose frames ports receive have changed (port_groups.h), while the gateway
+// The link addresses whose frames ports receive have changed (port_groups_set()), while the gateway
 // runs: the thread sets those of all devices, soon.
 void device_thread_listen(void);
 

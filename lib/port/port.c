@@ -13,25 +13,13 @@
 #include "device_probe.h"
 #include "device_socket.h"
 #include "eal_log.h"
+#include "iface.h"
 #include "iface_hide.h"
 #include "port_log.h"
-#include "vhost_link.h"
 #include "vhost_peer.h"
 
 #define DESCRIPTORS 1024  // per queue, where the device allows
 #define NOTICE_US   10000 // for the driver's own thread to notice that its peer left
-
-// Workers have divided up the queues already.
-static int queues_check(const struct port *p, const struct rte_eth_dev_info *info)
-{
-	if (p->n_rx <= info->max_rx_queues && p->n_tx <= info->max_tx_queues)
-		return 0;
-	port_error(p->conf,
-		"device \"%s\" has %u RX and %u TX queues, but the port has %u and %u: restart "
-		"culvertd",
-		p->conf->device, info->max_rx_queues, info->max_tx_queues, p->n_rx, p->n_tx);
-	return -EIO;
-}
 
 // Chooses how many queues to use: usually one for each worker.
 static int queues_choose(
@@ -40,7 +28,7 @@ static int queues_choose(
 	const struct conf_port *c = p->conf;
 
 	if (p->n_rx != 0)
-		return queues_check(p, info);
+		return device_queues_check(info, c, "device", p->n_rx, p->n_tx);
 	p->n_rx = c->rx_queues != 0
 			  ? c->rx_queues
 			  : (uint16_t)RTE_MIN(conf->n_workers, (unsigned int)info->max_rx_queues);
@@ -452,4 +440,26 @@ void port_free(struct port *p)
 	free(p->bond);
 	p->vlans = NULL;
 	p->bond = NULL;
+}
+
+// Drivers of packet sockets do not know the link of their interface: the kernel does.
+bool port_has_link(const struct port *p)
+{
+	const struct port *device = port_device(p);
+
+	if (!port_is_open(device))
+		return false;
+	if (device->bond != NULL)
+		return bond_active(device->bond) != 0;
+	if (conf_device_is_attached(device->conf->device))
+		return iface_has_link(device->conf->device);
+	return device_has_link(device->id) && vhost_link_is_settled(device->id);
+}
+
+bool port_is_present(const struct conf *conf, const struct conf_port *c)
+{
+	for (unsigned int i = 0; i < conf_port_n_devices(c); i++)
+		if (device_is_present(conf->devices[c->devices + i].device))
+			return true;
+	return false;
 }

@@ -85,6 +85,21 @@ int port_listen_to_all(const struct port *p);
 // Gives a port the device that was opened for it with opened. Control thread.
 void port_adopt(struct port *p, const struct port *opened);
 
+// Whether the port is connected. Control thread.
+bool port_has_link(const struct port *p);
+
+// Whether opening the device of a port makes sense, or that of one of its members. Any thread.
+bool port_is_present(const struct conf *conf, const struct conf_port *c);
+
+// Sets the n multicast groups of a port, at most LISTENER_GROUPS_MAX. port_groups_set() makes the
+// device receive their frames. Control thread.
+void port_listen(struct port *p, const struct ip_addr group[], unsigned int n);
+
+// Makes the device of a port receive, beside those to its own link address, the frames of groups
+// and guests (struct conf_guests) of the port and its VLANs. Logs features that the device lacks.
+// With the gateway's lock.
+void port_groups_set(struct port *p);
+
 // Stops and closes the device of a port that was opened.
 void port_close(const struct port *p);
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "port_groups.h"
-
-#include <errno.h>
+// The link addresses whose frames a port receives beside its own.
 #include <string.h>
 
 #include "log.h"
 #include "nd.h"
+#include "port.h"
 
 #define GROUPS_MAX (PORTS_MAX * LISTENER_GROUPS_MAX) // of a device
 

@@ -3,14 +3,14 @@
 
 #include <rte_dev.h>
 
+#include "bond.h"
+#include "device_socket.h"
 #include "device_thread.h"
 #include "device_watch.h"
 #include "event_log.h"
+#include "iface.h"
 #include "links.h"
 #include "log.h"
-#include "port_groups.h"
-#include "port_link.h"
-#include "vhost_link.h"
 
 enum port_stage {
 	SERVING,
@@ -140,6 +140,48 @@ static bool is_to_be_repaired(unsigned int port)
 	return true;
 }
 
+static void mtu_check(struct port *p)
+{
+	unsigned int mtu =
+		conf_device_is_attached(p->conf->device) ? iface_mtu(p->conf->device) : 0;
+	bool lacks = mtu != 0 && mtu < p->conf->mtu;
+
+	if (lacks && !p->lacks_mtu)
+		event_post(MTU_SHRUNK, EVENT_TEXT(p->conf->name), EVENT_NUMBER(mtu),
+			EVENT_NUMBER(p->conf->mtu));
+	p->lacks_mtu = lacks;
+}
+
+// The driver of vhost tries again and again, in silence.
+static void access_check(struct port *p)
+{
+	bool denied = device_is_vhost(p->conf->device) && !device_has_link(p->id) &&
+		      device_socket_is_denied(p->conf->device);
+
+	if (denied && !p->is_denied)
+		device_socket_explain(p->conf);
+	p->is_denied = denied;
+}
+
+// Reports what has changed about an open port: its interface has a smaller mtu than the port, or
+// its driver may not connect to the socket of its peer again.
+static void port_check(struct port *p)
+{
+	if (p->bond != NULL)
+		return;
+	mtu_check(p);
+	access_check(p);
+}
+
+// Whether the device of an open port is to be closed: it has been removed, or the process that it
+// connected to has ended.
+static bool is_lost(struct port *p)
+{
+	if (p->bond != NULL)
+		return bond_is_lost(p->bond, p->conf, p->returns);
+	return device_says_lost(p->id) || device_is_gone(&p->watch, p->id, p->conf->device);
+}
+
 static void port_tick(unsigned int i)
 {
 	struct port *p = &gateway.ports[i], opened;
@@ -148,7 +190,7 @@ static void port_tick(unsigned int i)
 	case SERVING:
 		takeover_report(p);
 		port_check(p);
-		if (port_is_lost(p))
+		if (is_lost(p))
 			leave(i, DEVICE_REPLACE);
 		else if (is_to_be_repaired(i) || vhost_link_is_due(p->id))
 			leave(i, DEVICE_RESTART);

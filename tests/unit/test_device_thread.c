@@ -13,10 +13,9 @@
 #include "host_iface.h"
 #include "log.h"
 #include "device_bus.h"
-#include "port_groups.h"
-#include "port_link.h"
+#include "port.h"
 #include "test.h"
-#include "vhost_link.h"
+#include "device_watch.h"
 
 enum { CARD, TAP, BROKEN_CARD, N_PORTS };
 

@@ -11,7 +11,6 @@
 #include "device_bus.h"
 #include "iface.h"
 #include "test.h"
-#include "vhost_link.h"
 
 #define ID 3
 
