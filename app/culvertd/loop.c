@@ -9,7 +9,7 @@
 #include "bond_queue.h"
 #include "fanout.h"
 #include "handover.h"
-#include "host_input.h"
+#include "host.h"
 #include "line_memory.h"
 #include "pipeline.h"
 #include "pkt_drop.h"

@@ -4,7 +4,6 @@
 #include "buffer.h"
 #include "firewall.h"
 #include "forward.h"
-#include "host_limit.h"
 #include "icmp.h"
 #include "input_check.h"
 #include "nd.h"

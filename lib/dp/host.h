@@ -3,8 +3,9 @@
 // interface of the kernel. Packets for own addresses that the gateway does not process itself, and
 // that a rule admits, are punted: put into the ring of the host behind their ingress port, or
 // without one of the port with the address. They are subject to policy (RFC 4301 5), are parts of
-// flows, and take no part in neighbour discovery, which is the gateway's. Packets from the host:
-// host_input.h. Workers.
+// flows, and take no part in neighbour discovery, which is the gateway's. Packets from the host
+// come from a ring; they are sent as packets that the gateway originates, subject to policy, with
+// flows, without rules. Multicast stays on the link. Workers.
 #pragma once
 
 #include "worker.h"
@@ -50,7 +51,19 @@ enum drop host_input_group(struct worker *w, struct pkt *p);
 // At the end of a pass with w->punted.
 void host_wake(struct worker *w);
 
-// --- for host_input.c ---
+// --- packets from the host: host_input.c ---
+
+// Whether the host has sent packets.
+static inline bool host_pending(const struct worker *w)
+{
+	return unlikely(w->from_host != NULL) && !rte_ring_empty(w->from_host);
+}
+
+// Takes at most n packets of the host.
+void host_input(struct worker *w, uint16_t n);
+
+// Drops packets from the host, when the worker stops.
+void host_stop(struct worker *w);
 
 // Whether a packet is neighbour discovery (RFC 4861) or a redirect (RFC 792), by which a kernel
 // learns routers, routes, addresses and neighbours. They are the gateway's task: no rule admits
@@ -64,3 +77,23 @@ bool host_is_own(const struct worker *w, const struct pkt *p, const struct ip_ad
 // in *mac, which is undefined otherwise.
 bool host_is_group(const struct worker *w, uint16_t port, const struct ip_addr *addr,
 	struct rte_ether_addr *mac);
+
+// --- limits of packets to and from the host: host_limit.c ---
+
+// A flood of one service leaves others, and connections that are established, theirs
+// (docs/decisions/0037-the-host-behind-a-port.md): token buckets by port, class and share, and for
+// decapsulated packets by SA and class.
+
+// The limit of a packet for the host. f is its flow, NULL if there is none yet. rule: the number of
+// the rule that admits the flow, as in union flow_deciders; 0: none, as the host has begun it.
+struct host_limit host_limit_of(
+	const struct worker *w, const struct flow_pkt *fp, const struct flow *f, uint32_t rule);
+
+// The same for a packet that the host sends, whole or a fragment, with its layout.
+struct host_limit host_limit_sent(const struct worker *w, const struct pkt *p);
+
+// Whether the limit admits one packet more.
+bool host_has_token(struct worker *w, const struct pkt *p, struct host_limit limit);
+
+// The same, and the packet is counted.
+bool host_take_token(struct worker *w, const struct pkt *p, struct host_limit limit);

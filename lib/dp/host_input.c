@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host_input.h"
+#include "host.h"
 
 #include "arp.h"
 #include "dad.h"
-#include "host.h"
-#include "host_limit.h"
 #include "input_check.h"
 #include "ip_view.h"
 #include "nd.h"

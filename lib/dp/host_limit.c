@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host_limit.h"
+#include "host.h"
 
 #include <netinet/in.h>
 

@@ -7,7 +7,6 @@
 #include "buffer.h"
 #include "host.h"
 #include "input_check.h"
-#include "input_v6.h"
 #include "output.h"
 #include "pkt_drop.h"
 #include "sort.h"

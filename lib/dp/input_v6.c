@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "input_v6.h"
+#include "input.h"
 
 #include "dad.h"
 #include "host.h"

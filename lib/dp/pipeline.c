@@ -9,7 +9,6 @@
 #include "fragment.h"
 #include "handover.h"
 #include "host.h"
-#include "host_input.h"
 #include "input.h"
 #include "local.h"
 #include "output.h"

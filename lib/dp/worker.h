@@ -99,8 +99,7 @@ enum reassembly_side {
 // ESP packets.
 enum frag_stage { FRAG_BEFORE_ESP, FRAG_AFTER_ESP, FRAG_STAGES };
 
-// Classes of packets to and from the host behind a port, which are limited separately:
-// host_limit.h.
+// Classes of packets to and from the host behind a port, which are limited separately.
 enum host_class {
 	HOST_NEW,       // for the host, of connections that are not established
 	HOST_OPEN,      // for the host, of others
