@@ -144,7 +144,7 @@ static void log_rest(const struct audit_subject *s, uint64_t more)
 static uint64_t dropped_by(
 	const struct control *c, unsigned int worker, const struct sa *sa, enum drop reason)
 {
-	return sa != NULL ? sa_dropped(&sa->counters[worker], reason)
+	return sa != NULL ? sa_dropped(&sa->per_worker[worker], reason)
 			  : c->workers[worker]->counters.drops[reason];
 }
 

@@ -202,7 +202,7 @@ void ike_chain_remove(struct object *o)
 static bool ingress_set(struct control *c, struct group *g, struct sa_in *sa)
 {
 	if (g->ingress == 0) {
-		g->ingress = sa->ingress;
+		g->ingress = sa->sa.per_packet.ingress;
 		if (tsearch(g, &c->ike.ingresses, compare_ingress) == NULL) {
 			g->ingress = 0;
 			return false;

@@ -75,8 +75,9 @@ static struct path_mtu *path_mtu_add(struct path_mtus *m, const struct ip_addr *
 // Whether a probe can be sent by the SA.
 static bool may_probe(const struct sa_out *sa)
 {
-	return sa_out_path(sa)->nexthop != NULL && sa->sa.stop == DROP_NONE &&
-	       sa_out_seq(sa) < atomic_load_explicit(&sa->sa.seq_limit, memory_order_relaxed);
+	return sa_out_path(sa)->nexthop != NULL && sa->sa.per_packet.stop == DROP_NONE &&
+	       sa_out_seq(sa) <
+		       atomic_load_explicit(&sa->sa.per_packet.seq_limit, memory_order_relaxed);
 }
 
 static struct sa_out *sa_to(const struct control *c, const struct ip_addr *peer)

@@ -291,7 +291,7 @@ static void keep_alive(struct control *c, struct sa_out *sa, uint64_t now_ms)
 	uint64_t after_ms = sa->sa.live.keepalive_s * UINT64_C(1000);
 
 	if (!sa->sa.opt.in_udp || after_ms == 0 || sa_out_path(sa)->nexthop == NULL ||
-		sa->sa.stop != DROP_NONE)
+		sa->sa.per_packet.stop != DROP_NONE)
 		return;
 	if (seq != sa->sent_seq) {
 		sa->sent_seq = seq;

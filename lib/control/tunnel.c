@@ -84,7 +84,7 @@ static uint64_t sent_by(const struct sa *sa)
 	uint64_t n = 0;
 
 	for (unsigned int w = 0; w < sa->n_workers; w++)
-		n += sa->counters[w].packets - sa->counters[w].dummies;
+		n += sa->per_worker[w].packets - sa->per_worker[w].dummies;
 	return n;
 }
 
@@ -183,7 +183,7 @@ static void probe(struct control *c, struct tunnel *t, struct sa_out *sa, uint64
 	uint64_t last_ms = RTE_MAX(t->life.received_ms, t->probe_ms);
 
 	if (ip_addr_is_none(&p->probe_addr) || now_ms - last_ms < p->probe_interval_s * 1000 ||
-		sa_out_path(sa)->nexthop == NULL || sa->sa.stop != DROP_NONE)
+		sa_out_path(sa)->nexthop == NULL || sa->sa.per_packet.stop != DROP_NONE)
 		return;
 	if (!probe_send(c, t, sa, now_ms))
 		return;
@@ -203,7 +203,7 @@ static void counts_add(struct tunnel_counts *sum, const struct sa *sa)
 {
 	sum->passed += sent_by(sa);
 	for (unsigned int w = 0; w < sa->n_workers; w++) {
-		const uint64_t *drops = sa->counters[w].drops;
+		const uint64_t *drops = sa->per_worker[w].drops;
 
 		sum->passed -= drops[DROP_OF_SA_SELECTOR];
 		for (unsigned int i = 0; i < DROP_OF_SA_COUNT; i++)

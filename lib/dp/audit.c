@@ -43,7 +43,7 @@ static bool is_first_this_second(struct sa_audit *a, uint16_t bit, uint32_t seco
 
 static void audit_post(struct worker *w, const struct pkt *p, const struct sa *sa, enum drop reason)
 {
-	const struct sa_counters *c = sa != NULL ? &sa->counters[w->id] : NULL;
+	const struct sa_per_worker *own = sa != NULL ? &sa->per_worker[w->id] : NULL;
 	struct event e = {.kind = EVENT_AUDIT, .port = pkt_port(w, p)};
 
 	if (!p->own)
@@ -53,7 +53,7 @@ static void audit_post(struct worker *w, const struct pkt *p, const struct sa *s
 	e.reason = (uint8_t)reason;
 	e.worker = (uint8_t)w->id;
 	e.sa = sa;
-	e.count = c != NULL ? sa_dropped(c, reason) : w->counters.drops[reason];
+	e.count = own != NULL ? sa_dropped(own, reason) : w->counters.drops[reason];
 	e.generation = w->snapshot->generation;
 	// ESP is opened when it is whole, so a fragment is out of a tunnel. Workers that share
 	// tunnels open a packet before its number is accepted.
@@ -68,7 +68,7 @@ static void audit_post(struct worker *w, const struct pkt *p, const struct sa *s
 
 void audit_drop(struct worker *w, const struct pkt *p, const struct sa *sa, enum drop reason)
 {
-	struct sa_audit *a = sa != NULL ? &sa->counters[w->id].audit : &w->audit;
+	struct sa_audit *a = sa != NULL ? &sa->per_worker[w->id].audit : &w->audit;
 
 	// A worker that has not run yet has no snapshot.
 	if (audited[reason].bit != 0 && audit_wants(w->snapshot->audit, reason) &&

@@ -18,19 +18,19 @@
 static bool is_addressed_to(const struct worker *w, const struct sa_in *sa, const struct pkt *p)
 {
 	if (p->ip.v4)
-		return sa_in_at(sa, w->sa_place)->copy.v4_end ==
+		return sa_in_at(sa, w->sa_place)->per_packet.v4_end ==
 		       sa_v4_end(pkt_ip(p)->dst_addr, p->udp_port);
 
 	struct ip_addr dst = ipv6_dst(pkt_ip6(p));
 
-	return sa->sa.udp_port == p->udp_port && ip_addr_equal(&sa->sa.local, &dst);
+	return sa->sa.udp_port == p->udp_port && ip_addr_equal(&sa->sa.opt.local, &dst);
 }
 
 static bool has_local_address(const struct sa_in *sa, const struct pkt *p)
 {
 	const struct ip_addr dst = pkt_dst(p);
 
-	return ip_addr_equal(&sa->sa.local, &dst);
+	return ip_addr_equal(&sa->sa.opt.local, &dst);
 }
 
 // An ESP packet without an SA: unless it is for the gateway, it is forwarded as any other.
@@ -101,7 +101,7 @@ static __rte_always_inline void find_sas(struct worker *w, struct burst *b)
 static __rte_cold __rte_noinline enum drop replay_reason(
 	struct worker *w, struct sa_in *sa, struct crypto_op *op)
 {
-	uint64_t *sa_next = &sa->sa.counters[w->id].replay_sample_next;
+	uint64_t *sa_next = &sa->sa.per_worker[w->id].replay_sample_next;
 
 	if (w->now < *sa_next || w->now < w->replay_sample_next)
 		return DROP_REPLAY;
@@ -115,7 +115,7 @@ static __rte_cold __rte_noinline enum drop replay_reason(
 // fragments of that packet (RFC 4303 3.3.4), which only its source may fragment otherwise.
 static __rte_always_inline void fragment_size_reset(struct pkt *p)
 {
-	if (unlikely(p->refrag_size != 0) && (p->sa_in->sa.opt.mode == SA_TUNNEL ||
+	if (unlikely(p->refrag_size != 0) && (p->sa_in->sa.per_packet.mode == SA_TUNNEL ||
 						     rte_pktmbuf_data_len(p->m) <= p->refrag_size))
 		p->refrag_size = 0;
 }
@@ -141,7 +141,8 @@ static __rte_always_inline uint16_t open_burst(struct worker *w, struct opening 
 		trace_burst(w, b, TRACE_SA_FOUND);
 	for (uint16_t i = 0; i < b->n;) {
 		struct sa_in *sa = b->p[i]->sa_in;
-		const struct esp_in_checks run = esp_in_checks_of(&sa_in_at(sa, w->sa_place)->copy);
+		const struct esp_in_checks run =
+			esp_in_checks_of(&sa_in_at(sa, w->sa_place)->per_packet);
 		const uint16_t first = n;
 
 		for (; i < b->n && b->p[i]->sa_in == sa; i++) {
@@ -171,23 +172,23 @@ static __rte_always_inline uint16_t open_burst(struct worker *w, struct opening 
 static void accept_seqs(
 	const struct worker *w, struct sa_in *sa, const uint64_t seq[], bool accepted[], uint16_t n)
 {
-	struct sa_counters *counters = sa_in_at(sa, w->sa_place);
-	uint16_t n_late = replay_commit_burst(&counters->copy.replay, seq, accepted, n);
+	struct sa_per_worker *own = sa_in_at(sa, w->sa_place);
+	uint16_t n_late = replay_commit_burst(&own->per_packet.replay, seq, accepted, n);
 
 	if (unlikely(n_late > 0))
-		counters->reordered += n_late;
+		own->reordered += n_late;
 }
 
 // The same for a packet that is a run of its own: with many SAs, nearly all are.
 static __rte_always_inline bool accept_one(
 	const struct worker *w, struct sa_in *sa, const struct opening *o, uint16_t i)
 {
-	struct sa_counters *counters = sa_in_at(sa, w->sa_place);
+	struct sa_per_worker *own = sa_in_at(sa, w->sa_place);
 	bool accepted = false;
 
 	if (likely(o->op[i].ok) &&
-		unlikely(replay_commit_one(&counters->copy.replay, o->seq[i], &accepted) != 0))
-		counters->reordered++;
+		unlikely(replay_commit_one(&own->per_packet.replay, o->seq[i], &accepted) != 0))
+		own->reordered++;
 	return accepted;
 }
 
@@ -268,7 +269,8 @@ void decap_burst(struct worker *w)
 
 	// Cryptography has evicted the windows from the nearest cache, and marking waits for each.
 	for (uint16_t r = 0; r + 1 < n_runs; r++)
-		replay_prefetch(&sa_in_at(w->esp.p[o.end[r]]->sa_in, w->sa_place)->copy.replay,
+		replay_prefetch(
+			&sa_in_at(w->esp.p[o.end[r]]->sa_in, w->sa_place)->per_packet.replay,
 			o.seq[o.end[r]]);
 	for (uint16_t r = 0; r < n_runs; i = o.end[r++])
 		finish_run(w, &o, i, o.end[r]);
@@ -358,11 +360,11 @@ void decap_open(struct worker *w, struct fan_burst *b)
 static __rte_cold __rte_noinline void drop_opened(
 	struct worker *w, struct handed *h, enum drop reason, enum drop before)
 {
-	struct sa_counters *c = &h->p.sa_in->sa.counters[w->id];
+	struct sa_per_worker *own = &h->p.sa_in->sa.per_worker[w->id];
 
 	if (before == DROP_NONE) {
-		c->packets--;
-		c->bytes -= rte_pktmbuf_data_len(h->p.m);
+		own->packets--;
+		own->bytes -= rte_pktmbuf_data_len(h->p.m);
 		ip_layout_read(&h->p.ip, pkt_ip(&h->p));
 		h->p.udp_port = 0;
 	}

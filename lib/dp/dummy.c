@@ -28,7 +28,7 @@ static uint32_t dummies_due(const struct worker *w, struct sa_out *sa)
 
 static bool is_usable(struct worker *w, const struct sa_out *sa, const struct sa_path *path)
 {
-	uint64_t limit = atomic_load_explicit(&sa->sa.seq_limit, memory_order_relaxed);
+	uint64_t limit = atomic_load_explicit(&sa->sa.per_packet.seq_limit, memory_order_relaxed);
 	const struct ip_addr to = ip_dst(path->outer, ip_is_v4(path->outer));
 
 	return path->nexthop != NULL && sa_out_seq(sa) < limit && tfc_len(&sa->sa, path) > 0 &&
@@ -50,7 +50,7 @@ static bool dummy_add(struct worker *w, struct sa_out *sa, const struct sa_path 
 	*p = (struct pkt){.m = m, .sa_out = sa, .own = true};
 	burst_add(&w->protect, p);
 	w->counters.originated++;
-	sa->sa.counters[w->id].dummies++;
+	sa->per_worker[w->id].dummies++;
 	return true;
 }
 

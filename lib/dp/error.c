@@ -36,7 +36,8 @@ static const struct {
 
 static struct rate_bucket *error_bucket(struct worker *w, const struct pkt *p)
 {
-	return p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].errors : &w->errors[pkt_port(w, p)];
+	return p->sa_in != NULL ? &p->sa_in->sa.per_worker[w->id].errors
+				: &w->errors[pkt_port(w, p)];
 }
 
 bool error_is_suppressed(struct worker *w, const struct pkt *p)

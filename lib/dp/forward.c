@@ -102,7 +102,7 @@ static uint16_t fragment_limit(const struct pkt *p, uint16_t mtu)
 {
 	if (p->sa_out == NULL)
 		return mtu;
-	if (sa_df_is_clear(&p->sa_out->sa))
+	if (sa_df_is_clear(&p->sa_out->sa.per_packet))
 		return UINT16_MAX;
 	return p->ip.v4 ? mtu : (uint16_t)RTE_MAX(mtu, IPV6_MIN_MTU);
 }
@@ -169,16 +169,16 @@ static bool fragments_after_esp(const struct worker *w, const struct pkt *p)
 {
 	uint16_t len = rte_pktmbuf_data_len(p->m);
 	bool has_to = !p->ip.v4 && len <= IPV6_MIN_MTU;
-	const struct sa *sa;
+	const struct sa_per_packet *sa;
 
 	if (p->sa_out == NULL)
 		return false;
-	sa = &p->sa_out->sa;
-	if (sa->opt.mode == SA_TRANSPORT)
+	sa = &p->sa_out->sa.per_packet;
+	if (sa->mode == SA_TRANSPORT)
 		return may_fragment(p) || has_to || p->refrag_size != 0 || len <= forward_mtu(w, p);
 	if (p->refrag_size != 0)
 		return false;
-	return may_fragment(p) ? sa->opt.fragment_after : sa_df_is_clear(sa) || has_to;
+	return may_fragment(p) ? sa->fragment_after : sa_df_is_clear(sa) || has_to;
 }
 
 // Makes the packet fit its MTU. A datagram that was received as fragments which must not be

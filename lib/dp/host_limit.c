@@ -63,7 +63,7 @@ struct host_limit host_limit_sent(const struct worker *w, const struct pkt *p)
 
 static struct rate_bucket *bucket_of(struct worker *w, const struct pkt *p, struct host_limit limit)
 {
-	return p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].host[limit.class]
+	return p->sa_in != NULL ? &p->sa_in->sa.per_worker[w->id].host[limit.class]
 				: &w->host[pkt_port(w, p)][limit.class][limit.share];
 }
 

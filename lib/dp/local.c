@@ -19,7 +19,8 @@
 
 static struct rate_bucket *echo_bucket(struct worker *w, const struct pkt *p)
 {
-	return p->sa_in != NULL ? &p->sa_in->sa.counters[w->id].echoes : &w->echoes[pkt_port(w, p)];
+	return p->sa_in != NULL ? &p->sa_in->sa.per_worker[w->id].echoes
+				: &w->echoes[pkt_port(w, p)];
 }
 
 static bool echo_has_token(struct worker *w, const struct pkt *p)

@@ -144,7 +144,7 @@ bool natt_peer_moved(const struct pkt *p, struct event *e)
 // repeated or overtaken: only the newest counts, which takes a replay window to know.
 void natt_peer_post(struct worker *w, const struct sa_in *sa, uint64_t seq, struct event *e)
 {
-	if (seq == replay_top(&sa->replay))
+	if (seq == replay_top(&sa->sa.per_packet.replay))
 		worker_event_post(w, e);
 }
 

@@ -11,7 +11,7 @@ void pkt_drop(struct worker *w, const struct pkt *p, enum drop reason)
 	w->counters.drops[reason]++;
 	if (drop_info[reason].scope == DROP_SCOPE_SA) {
 		sa = p->sa_out != NULL ? &p->sa_out->sa : &p->sa_in->sa;
-		sa->counters[w->id].drops[drop_info[reason].of_sa]++;
+		sa->per_worker[w->id].drops[drop_info[reason].of_sa]++;
 	}
 	audit_drop(w, p, sa, reason);
 	trace_note(w, p, TRACE_DROPPED, (struct trace_fact){.reason = reason});

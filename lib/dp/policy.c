@@ -326,7 +326,7 @@ static bool is_tunnel(const struct spd_policy *policy)
 {
 	const struct sa_out *sa = policy->out;
 
-	return sa == NULL || sa->sa.opt.mode == SA_TUNNEL;
+	return sa == NULL || sa->sa.per_packet.mode == SA_TUNNEL;
 }
 
 // An SA in transport mode has no room for a packet of a router, and in clear the error would reveal

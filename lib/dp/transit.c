@@ -22,7 +22,7 @@
 // A packet with another ingress than its flow's direction is not part of the flow.
 static uint32_t ingress_of(const struct worker *w, const struct pkt *p)
 {
-	return p->sa_in != NULL ? sa_in_at(p->sa_in, w->sa_place)->copy.ingress : p->iface;
+	return p->sa_in != NULL ? sa_in_at(p->sa_in, w->sa_place)->per_packet.ingress : p->iface;
 }
 
 // Slow path: policy and route.

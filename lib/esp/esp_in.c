@@ -14,9 +14,9 @@
 // one counts as not-ECT, which changes nothing. False if the packet has to be dropped.
 static bool decapsulate(uint8_t *tos, const struct sa *sa, uint8_t outer)
 {
-	uint8_t dscp_copied = sa->tos_copied & ~ECN_MASK, inner = *tos, ecn;
+	uint8_t dscp_copied = sa->per_packet.tos_copied & ~ECN_MASK, inner = *tos, ecn;
 
-	if (!ecn_decapsulate(&ecn, inner & ECN_MASK, outer & sa->tos_copied & ECN_MASK))
+	if (!ecn_decapsulate(&ecn, inner & ECN_MASK, outer & sa->per_packet.tos_copied & ECN_MASK))
 		return false;
 	*tos = (uint8_t)((outer & dscp_copied) | (inner & ~dscp_copied & ~ECN_MASK) | ecn);
 	return true;

@@ -25,7 +25,7 @@ struct esp_in_checks {
 	bool esn;
 };
 
-static __rte_always_inline struct esp_in_checks esp_in_checks_of(const struct sa_copy *sa)
+static __rte_always_inline struct esp_in_checks esp_in_checks_of(const struct sa_per_packet *sa)
 {
 	return (struct esp_in_checks){
 		.replay = sa->replay,
@@ -66,22 +66,22 @@ static __rte_always_inline enum drop esp_in_check(struct crypto_op *op,
 // Values of the run after its packets are opened.
 struct esp_in_run {
 	const struct sa *sa;
-	struct sa_counters *counters; // of the worker
-	uint32_t iv_len;              // octets
+	struct sa_per_worker *own; // of the worker
+	uint32_t iv_len;           // octets
 	uint8_t tos_copied;
 	bool tunnel;
 };
 
-// counters: the worker's, in the SA.
+// own: the worker's part of the SA.
 static __rte_always_inline struct esp_in_run esp_in_run_of(
-	const struct sa_in *sa, struct sa_counters *counters)
+	const struct sa_in *sa, struct sa_per_worker *own)
 {
 	return (struct esp_in_run){
 		.sa = &sa->sa,
-		.counters = counters,
-		.iv_len = counters->copy.iv_len,
-		.tos_copied = counters->copy.tos_copied,
-		.tunnel = counters->copy.mode == SA_TUNNEL,
+		.own = own,
+		.iv_len = own->per_packet.iv_len,
+		.tos_copied = own->per_packet.tos_copied,
+		.tunnel = own->per_packet.mode == SA_TUNNEL,
 	};
 }
 
@@ -151,6 +151,6 @@ static __rte_always_inline enum drop esp_in_finish(const struct crypto_op *op,
 // octets.
 static inline void esp_in_count(const struct esp_in_run *run, uint32_t packets, uint64_t octets)
 {
-	run->counters->packets += packets;
-	run->counters->bytes += octets;
+	run->own->packets += packets;
+	run->own->bytes += octets;
 }

@@ -30,7 +30,7 @@ struct run {
 };
 
 // Prefetches the session, which is needed once the burst is framed.
-static __rte_always_inline struct run run_of(const struct sa_copy *sa)
+static __rte_always_inline struct run run_of(const struct sa_per_packet *sa)
 {
 	rte_prefetch0(sa->session);
 	return (struct run){
@@ -45,7 +45,7 @@ static __rte_always_inline struct run run_of(const struct sa_copy *sa)
 }
 
 // Number of usable ones of n sequence numbers from seq on.
-static __rte_always_inline uint16_t usable(const struct sa_copy *sa, uint64_t seq, uint16_t n)
+static __rte_always_inline uint16_t usable(const struct sa_per_packet *sa, uint64_t seq, uint16_t n)
 {
 	const uint64_t limit = atomic_load_explicit(&sa->seq_limit, memory_order_relaxed);
 	const uint64_t left = limit >= seq ? limit - seq + 1 : 0;
@@ -121,7 +121,7 @@ static __rte_always_inline void outer_v4_write(
 }
 
 // Input of the flow label from the inner packet at ip.
-static rte_be32_t flow_label(const struct sa_copy *sa, const void *ip)
+static rte_be32_t flow_label(const struct sa_per_packet *sa, const void *ip)
 {
 	if (likely(sa->flow_label == SA_FLOW_LABEL_ZERO) || ip_is_v4(ip))
 		return 0;
@@ -209,7 +209,7 @@ enum drop esp_out_drop_reason(
 
 	if (path->framing == SA_FRAME_NONE)
 		return DROP_PEER_UNKNOWN;
-	if (usable(&sa->of_worker[worker].copy, seq, 1) == 1)
+	if (usable(&sa->per_worker[worker].per_packet, seq, 1) == 1)
 		return DROP_NO_ROOM;
 
 	// The reason was written before the worker's copy of the limit.
@@ -219,7 +219,7 @@ enum drop esp_out_drop_reason(
 		sa_out_hold_seq(sa);
 		return sa_end_reason(&sa->sa, LIFETIME_PACKETS);
 	}
-	stop = atomic_load_explicit(&sa->sa.stop, memory_order_relaxed);
+	stop = atomic_load_explicit(&sa->sa.per_packet.stop, memory_order_relaxed);
 	if (stop != DROP_NONE)
 		return stop;
 	return seq > sa_out_life_end(sa) ? sa_end_reason(&sa->sa, LIFETIME_PACKETS)
@@ -259,25 +259,26 @@ static __rte_always_inline bool frame(struct crypto_op *op, const struct run *r,
 	return true;
 }
 
-static void count(struct sa_counters *counters, uint16_t packets, uint64_t octets)
+static void count(struct sa_per_worker *own, uint16_t packets, uint64_t octets)
 {
-	counters->packets += packets;
-	counters->bytes += octets;
+	own->packets += packets;
+	own->bytes += octets;
 }
 
 static __rte_always_inline uint16_t tunnel(struct crypto_op op[], struct sa_out *sa,
 	const struct sa_path *path, struct rte_mbuf *const m[], uint16_t n, uint64_t seq,
 	unsigned int worker, const bool v4, const bool udp)
 {
-	struct sa_counters *counters = &sa->of_worker[worker];
-	const struct sa_copy *copy = &counters->copy;
-	const struct run r = run_of(copy);
+	struct sa_per_worker *own = &sa->per_worker[worker];
+	const struct sa_per_packet *per_packet = &own->per_packet;
+	const struct run r = run_of(per_packet);
 	const uint16_t outer_len =
 		(uint16_t)(ip_len_of(v4) + (udp ? sizeof(struct rte_udp_hdr) : 0));
-	const uint64_t copied = head_of(copy->tos_copied, copy->df_copied);
-	const uint64_t fixed = eight_read(path->outer) | head_of(copy->tos_fixed, copy->df_set);
+	const uint64_t copied = head_of(per_packet->tos_copied, per_packet->df_copied);
+	const uint64_t fixed =
+		eight_read(path->outer) | head_of(per_packet->tos_fixed, per_packet->df_set);
 	const uint32_t id = outer_v4_id(r.spi);
-	struct rte_mbuf *const *at = m, *const *end = m + usable(copy, seq, n);
+	struct rte_mbuf *const *at = m, *const *end = m + usable(per_packet, seq, n);
 	uint64_t octets = 0;
 
 	for (; at < end; at++, op++, seq++) {
@@ -290,12 +291,12 @@ static __rte_always_inline uint16_t tunnel(struct crypto_op op[], struct sa_out 
 		if (unlikely(!frame(op, &r, packet, 0, outer_len, next_header, seq)))
 			break;
 		outer_write(rte_pktmbuf_mtod(packet, uint8_t *), path, head,
-			rte_pktmbuf_data_len(packet), (uint16_t)(id + seq), flow_label(copy, ip),
-			v4, udp);
+			rte_pktmbuf_data_len(packet), (uint16_t)(id + seq),
+			flow_label(per_packet, ip), v4, udp);
 		octets += inner_len;
 	}
 	n = (uint16_t)(at - m);
-	count(counters, n, octets);
+	count(own, n, octets);
 	return n;
 }
 
@@ -337,12 +338,12 @@ static bool transport(struct crypto_op *op, const struct run *r, const struct sa
 uint16_t esp_out_transport(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
 	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker)
 {
-	struct sa_counters *counters = &sa->of_worker[worker];
-	const struct run r = run_of(&counters->copy);
+	struct sa_per_worker *own = &sa->per_worker[worker];
+	const struct run r = run_of(&own->per_packet);
 	uint64_t octets = 0;
 	uint16_t i;
 
-	n = usable(&counters->copy, seq, n);
+	n = usable(&own->per_packet, seq, n);
 	for (i = 0; i < n; i++, seq++) {
 		const uint16_t inner_len = rte_pktmbuf_data_len(m[i]);
 
@@ -350,7 +351,7 @@ uint16_t esp_out_transport(struct crypto_op op[], struct sa_out *sa, const struc
 			break;
 		octets += inner_len;
 	}
-	count(counters, i, octets);
+	count(own, i, octets);
 	return i;
 }
 
@@ -371,7 +372,7 @@ const esp_out_fn esp_out_fns[SA_FRAMINGS] = {
 
 uint16_t esp_out_mtu(const struct sa *sa, const struct sa_path *path, const struct rte_mbuf *m)
 {
-	if (sa->opt.mode == SA_TUNNEL)
+	if (sa->per_packet.mode == SA_TUNNEL)
 		return path->mtu;
 
 	uint16_t off = esp_place_to_put(m).off;

@@ -69,7 +69,7 @@ bool esp_probe_make(struct sa_out *sa, struct rte_mbuf *m, uint16_t size, uint16
 
 	if (!dummy_write(m, sa, size) || !esp_own_seal(sa, m))
 		return false;
-	sa->sa.counters[sa->sa.n_workers - 1].dummies++;
+	sa->per_worker[sa->sa.n_workers - 1].dummies++;
 	ip = rte_pktmbuf_mtod(m, struct rte_ipv4_hdr *);
 	if (ip_is_v4(ip)) { // its header is not sealed
 		ip->fragment_offset = IPV4_OFFSET_DF;

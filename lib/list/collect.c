@@ -92,14 +92,16 @@ static void sa_view_init(struct sa_view *v, struct sa *sa, uint64_t now_ms)
 		.remote_port = rte_be_to_cpu_16(peer.port),
 		.cipher = sa->opt.cipher->name,
 		.auth = sa->opt.auth->name,
-		.engine = crypto_session_engine(sa->session),
+		.engine = crypto_session_engine(sa->per_packet.session),
 		.esn = sa->opt.esn,
 		.seen_ms = sa->seen_ms != 0 ? now_ms - sa->seen_ms : UINT64_MAX,
 	};
 	sa_headers_collect(v, &sa->opt);
 	snprintf(v->name, sizeof(v->name), "%s", sa->live.name);
 	snprintf(v->spi, sizeof(v->spi), "0x%08" PRIx32, rte_be_to_cpu_32(sa->spi));
-	for (const struct sa_counters *c = sa->counters; c < sa->counters + sa->n_workers; c++) {
+	for (unsigned int i = 0; i < sa->n_workers; i++) {
+		const struct sa_per_worker *c = &sa->per_worker[i];
+
 #define SA_COUNTER(name, ...) v->name += c->name;
 #include "sa_counter.def"
 		for (enum drop d = 1; d < DROP_COUNT; d++) {
@@ -122,10 +124,8 @@ static void sa_collect(struct sa_view *v, struct sa *sa, const struct control *c
 		v->mtu = sa_out_path(out)->mtu;
 		v->path_mtu = sa_out_path(out)->link_mtu;
 	} else {
-		const struct sa_in *in = sa_in_of(sa);
-
-		v->sequence = replay_top(&in->replay);
-		v->window = in->replay.size;
+		v->sequence = replay_top(&sa->per_packet.replay);
+		v->window = sa->per_packet.replay.size;
 	}
 }
 

@@ -85,7 +85,7 @@ static bool flow_sa_parse(struct flow_filter *f, const struct snapshot *s, const
 		else if (sa->opt.direction == SA_OUT)
 			f->sa_out = sa_out_of(sa);
 		else
-			f->ingress = sa_in_of(sa)->ingress;
+			f->ingress = sa->per_packet.ingress;
 	f->generation = s->flow_generation;
 	return f->sa_out != NULL || f->ingress != 0;
 }

@@ -60,10 +60,7 @@ typedef char sa_name[SA_NAME_MAX];
 // numbers are in host byte order, tfc_pad in octets (0: none), tfc_dummies in packets a second,
 // replay_window in packets.
 struct sa_options {
-#define SA_PACKET_OPTION(type, field, ...) type field;
-#include "sa_option.def"
 #define SA_OPTION(type, field, ...) type field;
-#define SA_PACKET_OPTION(...)
 #include "sa_option.def"
 	struct key_id cipher_key_id, auth_key_id;
 	bool in_udp; // ESP in UDP (RFC 3948): the group udp is given

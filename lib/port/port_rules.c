@@ -232,7 +232,7 @@ static unsigned int rules_wanted(struct flow_rule to[PORT_RULES_MAX], const stru
 
 		to[i] = (struct flow_rule){
 			.match = sa->udp_port != 0 ? FLOW_ESP_UDP : FLOW_ESP,
-			.v4 = ip_addr_is_v4(&sa->local),
+			.v4 = ip_addr_is_v4(&sa->opt.local),
 			.spi = sa->spi,
 			.action = FLOW_QUEUE,
 		};

@@ -50,55 +50,40 @@ static unsigned int workers_of(const struct sa_params *p, enum sa_direction dire
 	return p->n_workers + (direction == SA_OUT);
 }
 
-static struct sa_copy copy_of(const struct sa *sa)
+static struct sa_per_packet per_packet_of(const struct sa_options *o)
 {
-	struct sa_copy copy = {
-		.iv_len = sa->iv_len,
-		.icv_len = sa->icv_len,
-		.align = sa->align,
-		.tos_copied = sa->tos_copied,
-		.stop = sa->stop,
-		.mode = sa->opt.mode,
-		.session = sa->session,
+	return (struct sa_per_packet){
+		.iv_len = o->cipher->iv_len,
+		.icv_len = alg_pair_icv_len(o->cipher, o->auth),
+		.align = o->cipher->block,
+		.tos_copied = tos_copied(o),
+#define SA_PACKET_OPTION(type, field, ...) .field = o->field,
+#include "sa_option.def"
 	};
-
-	if (sa->opt.direction == SA_OUT) {
-		copy.path = sa->path;
-		copy.seq_limit = sa->seq_limit;
-		copy.spi = sa->spi;
-		copy.df_copied = sa->df_copied;
-		copy.df_set = sa->df_set;
-		copy.tos_fixed = sa->tos_fixed;
-		copy.flow_label = sa->opt.flow_label;
-	} else {
-		copy.v4_end = sa->v4_end;
-		copy.ingress = sa_in_of(sa)->ingress;
-		copy.esn = sa->opt.esn;
-		copy.replay = sa_in_of(sa)->replay;
-	}
-	return copy;
 }
 
 // Makes the copies for workers, before they see the SA.
 static void copies_make(struct sa *sa)
 {
 	for (unsigned int i = 0; i < sa->n_workers; i++)
-		sa->counters[i].copy = copy_of(sa);
+		sa->per_worker[i].per_packet = sa->per_packet;
 }
 
 // Updates fields of the copies that may change while workers use the SA.
 static void copies_update(struct sa *sa)
 {
-	for (unsigned int i = 0; i < sa->n_workers; i++) {
-		struct sa_copy *copy = &sa->counters[i].copy;
+	const struct sa_per_packet *from = &sa->per_packet;
 
-		atomic_store_explicit(&copy->stop, sa->stop, memory_order_relaxed);
+	for (unsigned int i = 0; i < sa->n_workers; i++) {
+		struct sa_per_packet *to = &sa->per_worker[i].per_packet;
+
+		atomic_store_explicit(&to->stop, from->stop, memory_order_relaxed);
 		if (sa->opt.direction == SA_IN) {
-			copy->v4_end = sa->v4_end;
+			to->v4_end = from->v4_end;
 			continue;
 		}
-		atomic_store_explicit(&copy->path, sa->path, memory_order_release);
-		atomic_store_explicit(&copy->seq_limit, sa->seq_limit, memory_order_release);
+		atomic_store_explicit(&to->path, from->path, memory_order_release);
+		atomic_store_explicit(&to->seq_limit, from->seq_limit, memory_order_release);
 	}
 }
 
@@ -109,28 +94,21 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum sa_direction d
 	const struct crypto_key key = {
 		o->cipher, o->auth, p->cipher_key, p->auth_key, o->esn, p->iv_mask};
 	unsigned int n_workers = workers_of(p, direction);
-	rte_be16_t udp_port = o->in_udp ? rte_cpu_to_be_16(o->udp_local_port) : 0;
 
 	*sa = (struct sa){
-		.counters =
-			direction == SA_OUT ? sa_out_of(sa)->of_worker : sa_in_of(sa)->of_worker,
+		.per_packet = per_packet_of(o),
+		.per_worker =
+			direction == SA_OUT ? sa_out_of(sa)->per_worker : sa_in_of(sa)->per_worker,
 		.spi = rte_cpu_to_be_32(o->spi),
-		.iv_len = o->cipher->iv_len,
-		.icv_len = alg_pair_icv_len(o->cipher, o->auth),
-		.align = o->cipher->block,
-		.tos_copied = tos_copied(o),
-		.tos_fixed = (uint8_t)(o->dscp <= SA_DSCP_MAX ? o->dscp << 2 : 0),
-		.df_copied = o->df == SA_DF_COPY ? DF : 0,
-		.df_set = o->df == SA_DF_SET ? DF : 0,
-		.udp_port = udp_port,
-		.opt = *o,
 		.n_workers = n_workers,
+		.udp_port = o->in_udp ? rte_cpu_to_be_16(o->udp_local_port) : 0,
+		.opt = *o,
 		.live = p->live,
 	};
 	sa->opt.direction = (uint8_t)direction;
 	lifetime_init(&sa->lifetime, &p->live, o->cipher, seq_end(sa));
-	sa->session = crypto_session_new(&key, dir, p->engine, n_workers);
-	return sa->session != NULL ? 0 : -errno;
+	sa->per_packet.session = crypto_session_new(&key, dir, p->engine, n_workers);
+	return sa->per_packet.session != NULL ? 0 : -errno;
 }
 
 static uint8_t outer_proto(const struct sa *sa)
@@ -175,7 +153,7 @@ static uint16_t transport_mtu(const struct sa *sa, uint16_t udp_len, uint16_t li
 	unsigned int hdr_len = v4 ? sizeof(struct rte_ipv4_hdr) : sizeof(struct rte_ipv6_hdr);
 	unsigned int unit = v4 ? 4 : 8, mtu = UINT16_MAX;
 
-	for (unsigned int len = hdr_len; len < hdr_len + sa->align; len += unit)
+	for (unsigned int len = hdr_len; len < hdr_len + sa->per_packet.align; len += unit)
 		mtu = RTE_MIN(mtu, len + sa_inner_mtu(sa, (uint16_t)(len + udp_len), link_mtu));
 	return (uint16_t)mtu;
 }
@@ -243,7 +221,8 @@ struct sa_path *sa_path_resized(const struct sa *sa, const struct sa_path *path,
 
 struct sa_path *sa_out_path_set(struct sa_out *sa, struct sa_path *path)
 {
-	struct sa_path *before = atomic_exchange_explicit(&sa->sa.path, path, memory_order_acq_rel);
+	struct sa_path *before =
+		atomic_exchange_explicit(&sa->sa.per_packet.path, path, memory_order_acq_rel);
 
 	copies_update(&sa->sa);
 	return before;
@@ -256,45 +235,55 @@ uint64_t sa_out_life_end(const struct sa_out *sa)
 
 static int sa_out_init(struct sa_out *sa, const struct sa_params *p)
 {
+	const struct sa_options *o = &p->opt;
+	struct sa_per_packet *per_packet = &sa->sa.per_packet;
+
 	sa->seq_max = seq_end(&sa->sa);
 	sa->seq_reserved = UINT64_MAX;
-	sa->sa.seq_limit = sa_out_life_end(sa);
-	sa->peer = sa_peer_configured(&p->opt);
-	sa->sa.path = sa_path_new(&sa->sa, &sa->peer, p->nexthop, p->mtu);
-	return sa->sa.path != NULL ? 0 : -ENOMEM;
+	sa->peer = sa_peer_configured(o);
+	per_packet->spi = sa->sa.spi;
+	per_packet->seq_limit = sa_out_life_end(sa);
+	per_packet->df_copied = o->df == SA_DF_COPY ? DF : 0;
+	per_packet->df_set = o->df == SA_DF_SET ? DF : 0;
+	per_packet->tos_fixed = (uint8_t)(o->dscp <= SA_DSCP_MAX ? o->dscp << 2 : 0);
+	per_packet->path = sa_path_new(&sa->sa, &sa->peer, p->nexthop, p->mtu);
+	return per_packet->path != NULL ? 0 : -ENOMEM;
 }
 
-static void in_local_set(struct sa *sa, const struct ip_addr *local)
+static uint64_t v4_end_of(const struct sa *sa)
 {
-	sa->local = *local;
-	sa->v4_end = ip_addr_is_v4(local) ? sa_v4_end(ip_addr_v4(local), sa->udp_port) : UINT64_MAX;
+	const struct ip_addr *local = &sa->opt.local;
+
+	return ip_addr_is_v4(local) ? sa_v4_end(ip_addr_v4(local), sa->udp_port) : UINT64_MAX;
 }
 
 static int sa_in_init(struct sa_in *sa, const struct sa_params *p)
 {
-	in_local_set(&sa->sa, &p->opt.local);
-	sa->ingress = rte_be_to_cpu_32(sa->sa.spi);
-	return replay_init(&sa->replay, p->opt.replay_window);
+	struct sa_per_packet *per_packet = &sa->sa.per_packet;
+
+	per_packet->v4_end = v4_end_of(&sa->sa);
+	per_packet->ingress = p->opt.spi;
+	return replay_init(&per_packet->replay, p->opt.replay_window);
 }
 
 void sa_local_move(struct sa *sa, const struct ip_addr *local)
 {
 	sa->opt.local = *local;
 	if (sa->opt.direction == SA_IN) {
-		in_local_set(sa, local);
+		sa->per_packet.v4_end = v4_end_of(sa);
 		copies_update(sa);
 	}
 }
 
 void sa_in_ingress_set(struct sa_in *sa, uint32_t ingress)
 {
-	sa->ingress = ingress;
+	sa->sa.per_packet.ingress = ingress;
 	copies_make(&sa->sa);
 }
 
 int sa_in_window_keep(struct sa_in *sa, struct replay_memory *memory, const struct key_id *id)
 {
-	int rc = replay_keep_in(&sa->replay, memory, id);
+	int rc = replay_keep_in(&sa->sa.per_packet.replay, memory, id);
 
 	if (rc < 0)
 		return rc;
@@ -329,12 +318,12 @@ void sa_free(struct sa *sa)
 	if (sa == NULL)
 		return;
 	if (sa->opt.direction == SA_OUT) {
-		line_free(sa->path);
+		line_free(sa->per_packet.path);
 	} else {
-		replay_fini(&sa_in_of(sa)->replay, sa_in_of(sa)->replay_memory);
+		replay_fini(&sa->per_packet.replay, sa_in_of(sa)->replay_memory);
 		line_free(sa_in_of(sa)->endpoint);
 	}
-	crypto_session_free(sa->session);
+	crypto_session_free(sa->per_packet.session);
 	line_free(sa);
 }
 
@@ -351,9 +340,10 @@ uint64_t sa_out_seq(const struct sa_out *sa)
 
 static void limit_update(struct sa_out *sa)
 {
-	bool stopped = atomic_load_explicit(&sa->sa.stop, memory_order_relaxed) != DROP_NONE;
+	struct sa_per_packet *per_packet = &sa->sa.per_packet;
+	bool stopped = atomic_load_explicit(&per_packet->stop, memory_order_relaxed) != DROP_NONE;
 
-	atomic_store_explicit(&sa->sa.seq_limit,
+	atomic_store_explicit(&per_packet->seq_limit,
 		stopped ? 0 : RTE_MIN(sa_out_life_end(sa), sa->seq_reserved), memory_order_release);
 	copies_update(&sa->sa);
 }
@@ -364,7 +354,7 @@ static void stop_update(struct sa *sa)
 	enum drop address = sa->local_unusable ? DROP_ADDR_UNUSABLE : DROP_NONE;
 	uint8_t reason = sa->ended != DROP_NONE ? sa->ended : (uint8_t)address;
 
-	atomic_store_explicit(&sa->stop, reason, memory_order_relaxed);
+	atomic_store_explicit(&sa->per_packet.stop, reason, memory_order_relaxed);
 	if (sa->opt.direction == SA_OUT)
 		limit_update(sa_out_of(sa));
 	else
@@ -381,8 +371,8 @@ void sa_used(struct sa *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
 {
 	used[LIFETIME_BYTES] = used[LIFETIME_PACKETS] = 0;
 	for (unsigned int i = 0; i < sa->n_workers; i++) {
-		used[LIFETIME_BYTES] += sa->counters[i].bytes;
-		used[LIFETIME_PACKETS] += sa->counters[i].packets;
+		used[LIFETIME_BYTES] += sa->per_worker[i].bytes;
+		used[LIFETIME_PACKETS] += sa->per_worker[i].packets;
 	}
 	// A worker may subtract a packet that another one counted, which this sum may lack
 	// (decap.c).
@@ -393,7 +383,7 @@ void sa_used(struct sa *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
 		used[LIFETIME_PACKETS] = sa_out_seq(sa_out_of(sa));
 	else
 		used[LIFETIME_PACKETS] =
-			RTE_MAX(used[LIFETIME_PACKETS], replay_top(&sa_in_of(sa)->replay));
+			RTE_MAX(used[LIFETIME_PACKETS], replay_top(&sa->per_packet.replay));
 }
 
 void sa_start_behind(struct sa *sa, uint64_t seq)
@@ -401,7 +391,7 @@ void sa_start_behind(struct sa *sa, uint64_t seq)
 	struct sa_out *out = sa_out_of(sa);
 
 	if (sa->opt.direction == SA_IN) {
-		replay_start_behind(&sa_in_of(sa)->replay, seq);
+		replay_start_behind(&sa->per_packet.replay, seq);
 		return;
 	}
 	seq = RTE_MIN(seq, out->seq_max);
@@ -415,7 +405,7 @@ uint64_t sa_numbers_used(const struct sa *sa)
 	const struct sa_out *out = sa_out_of(sa);
 
 	return sa->opt.direction == SA_IN
-		       ? replay_top(&sa_in_of(sa)->replay)
+		       ? replay_top(&sa->per_packet.replay)
 		       : RTE_MIN(out->seq, RTE_MIN(out->seq_max, out->seq_reserved));
 }
 
@@ -478,8 +468,9 @@ void sa_local_set(struct sa *sa, bool usable)
 
 uint16_t sa_inner_mtu(const struct sa *sa, uint16_t outer_len, uint16_t mtu)
 {
-	int room = mtu - outer_len - ESP_HEADER_LEN - sa->iv_len - sa->icv_len;
+	const struct sa_per_packet *p = &sa->per_packet;
+	int room = mtu - outer_len - ESP_HEADER_LEN - p->iv_len - p->icv_len;
 
-	room -= room % sa->align;
+	room -= room % p->align;
 	return (uint16_t)RTE_MAX(room - ESP_TRAILER_LEN, 0);
 }

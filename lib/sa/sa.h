@@ -46,34 +46,48 @@ struct nexthop;
 struct sa_path;
 struct sa_record;
 
-// Copies of what packets need of an SA, where the fields are described. Written by the control
-// thread: most before workers see the SA, the others when they change.
-struct sa_copy {
-	uint8_t iv_len, icv_len, align, tos_copied;
+// What is read of an SA for each packet. Constant, but for the fields that say otherwise.
+struct sa_per_packet {
+	union {
+		rte_be32_t spi; // outbound
+		// Inbound, the ingress of the packets in decisions of flows, which all SAs of a
+		// tunnel of IKE share: a number of lib/dp/interface.h.
+		uint32_t ingress;
+	};
+	uint8_t iv_len, icv_len; // octets
+	uint8_t align;           // text is a multiple of this, at least 4 (RFC 4303 2.4)
+	// Bits of DSCP and ECN (RFC 2983, RFC 6040) that the header which is written, outbound the
+	// outer and inbound the inner one, takes from the other.
+	uint8_t tos_copied;
+	// Why the SA must not be used, an enum drop. Written by the control thread, when that
+	// changes.
 	_Atomic uint8_t stop;
-	uint8_t mode;
+#define SA_PACKET_OPTION(type, field, ...) type field;
+#include "sa_option.def"
 	struct crypto_session *session;
 	union {
-		struct { // of a struct sa_out
+		struct { // of a struct sa_out; path and limit are written by the control thread
 			struct sa_path *_Atomic path;
+			// Last sequence number that packets may use: the last reserved one, or less
+			// if the lifetime ends before, or 0 when the SA has been stopped.
 			_Atomic uint64_t seq_limit;
-			rte_be32_t spi;
-			rte_be16_t df_copied, df_set;
-			uint8_t tos_fixed, flow_label;
+			rte_be16_t df_copied; // DF, if the outer header takes it from the inner
+			rte_be16_t df_set;    // DF, if the outer header always has it
+			uint8_t tos_fixed;    // bits that the outer header has
 		};
 		struct { // of a struct sa_in
+			// sa_v4_end() of the IPv4 packets for it; with IPv6 a value that no packet
+			// has. Written by the control thread when the local address moves.
 			uint64_t v4_end;
-			uint32_t ingress;
-			bool esn;
 			struct replay replay;
 		};
 	};
 };
 
-// What one worker did with one SA, on the line of the copies of what its packets need most. Written
-// by that worker, but for the copies, and read by the control thread.
-struct sa_counters {
-	struct sa_copy copy;
+// A worker's part of an SA, on a line for packets and others for what is rare. Written by that
+// worker and read by the control thread; per_packet is a copy, which the control thread writes.
+struct sa_per_worker {
+	struct sa_per_packet per_packet;
 #define SA_COUNTER(name, ...) uint64_t name;
 #include "sa_counter.def"
 	uint64_t drops[DROP_OF_SA_COUNT]; // by drop_info[].of_sa
@@ -84,15 +98,16 @@ struct sa_counters {
 	uint64_t replay_sample_next; // of inbound SAs: TSC, see replay_reason() of lib/dp
 } __rte_cache_aligned;
 
+static_assert(offsetof(struct sa_per_worker, dummies) <= RTE_CACHE_LINE_SIZE,
+	"an option or field too many for the line of a worker's packets");
+
 // Packets that were dropped for a reason; 0 if the reason is none of an SA.
-static inline uint64_t sa_dropped(const struct sa_counters *c, enum drop reason)
+static inline uint64_t sa_dropped(const struct sa_per_worker *c, enum drop reason)
 {
 	const struct drop_info *info = &drop_info[reason];
 
 	return info->scope == DROP_SCOPE_SA ? c->drops[info->of_sa] : 0;
 }
-
-static_assert(offsetof(struct sa_counters, dummies) <= RTE_CACHE_LINE_SIZE, "one line for packets");
 
 // Endpoint of a peer. The port is of ESP in UDP, else 0.
 struct sa_peer {
@@ -120,40 +135,16 @@ static inline struct sa_peer sa_peer_configured(const struct sa_options *o)
 	return (struct sa_peer){o->remote, o->in_udp ? rte_cpu_to_be_16(o->udp_remote_port) : 0};
 }
 
-// What both directions share: members of a struct sa_out or sa_in, as opt.direction says.
+// What both directions share: members of a struct sa_out or sa_in, as opt.direction says. Constant
+// but for the fields that say otherwise.
 struct sa {
-	// What the copies for workers (struct sa_copy) are made of. Constant but for what says so:
+	struct sa_per_packet per_packet;  // what the copies for workers are made of
+	struct sa_per_worker *per_worker; // the array of the struct sa_out or sa_in
 	rte_be32_t spi;
-	uint8_t iv_len, icv_len; // octets
-	uint8_t align;           // text is a multiple of this, at least 4 (RFC 4303 2.4)
-	// Bits of DSCP and ECN (RFC 2983, RFC 6040) that the header which is written, outbound the
-	// outer and inbound the inner one, takes from the other; and those that the outer one has
-	// instead.
-	uint8_t tos_copied, tos_fixed;
-	// Why the SA must not be used, an enum drop. Written by the control thread, when that
-	// changes.
-	_Atomic uint8_t stop;
-	rte_be16_t df_copied, df_set; // DF, if the outer header takes it from the inner or has it
+	unsigned int n_workers; // in per_worker; outbound the control thread is the last
 	// Own port of ESP in UDP (RFC 3948); 0: ESP follows the IP header.
 	rte_be16_t udp_port;
-	struct crypto_session *session;
-	struct sa_counters *counters; // of_worker of the struct sa_out or sa_in
-	union {
-		struct { // of a struct sa_out; both written by the control thread
-			struct sa_path *_Atomic path;
-			// What packets are held against: the last number that is reserved, or less
-			// if the lifetime ends before, or 0 when the SA has been stopped.
-			_Atomic uint64_t seq_limit;
-		};
-		struct { // of a struct sa_in
-			// What an IPv4 packet for it has to have: sa_v4_end(). No packet has that
-			// of IPv6.
-			uint64_t v4_end;
-			struct ip_addr local; // opt.local, for packets of IPv6
-		};
-	};
-	struct sa_options opt;
-	unsigned int n_workers; // of counters and session; outbound the control thread is the last
+	struct sa_options opt; // the control thread writes local, when that moves
 	// Written by the control thread, for itself; telemetry reads it under the gateway's mutex,
 	// and a worker that traces packets reads the name, whose octets may be those of two then.
 	struct {
@@ -231,16 +222,12 @@ struct sa_out {
 		uint64_t sampled_seq; // last number allocated at sampled_ms, the next seq_recent
 		uint64_t sampled_ms;
 	} __rte_cache_aligned;
-	struct sa_counters of_worker[];
+	struct sa_per_worker per_worker[];
 } __rte_cache_aligned;
 
 struct sa_in {
 	struct sa sa;
-	struct replay replay;
-	struct replay_memory *replay_memory; // of its ring; NULL: the heap
-	// Ingress of the packets in decisions of flows, which all SAs of a tunnel of IKE share;
-	// constant: a number of lib/dp/interface.h.
-	uint32_t ingress;
+	struct replay_memory *replay_memory; // of the replay window; NULL: the heap
 	// Written by the control thread.
 	struct {
 		// Of ESP in UDP: where the newest packet was sent from; NULL: there was none. Never
@@ -249,11 +236,11 @@ struct sa_in {
 		uint64_t endpoint_ms; // when
 		uint64_t moves_ms;    // when the peer may move MOVES_MAX times again
 	} __rte_cache_aligned;
-	struct sa_counters of_worker[];
+	struct sa_per_worker per_worker[];
 } __rte_cache_aligned;
 
-// Where the counters of a worker are in the array of an SA: octets from its start.
-#define SA_PLACE(worker) ((worker) * (uint32_t)sizeof(struct sa_counters))
+// Where the part of a worker is in the array of an SA: octets from its start.
+#define SA_PLACE(worker) ((worker) * (uint32_t)sizeof(struct sa_per_worker))
 
 // Returns NULL with errno ENOMEM or ENOTSUP (no engine has the algorithms).
 struct sa *sa_new(const struct sa_params *p, enum sa_direction direction);
@@ -374,7 +361,7 @@ static inline struct sa_in *sa_in_new(const struct sa_params *p)
 
 // Whether packets that must not be cut are carried all the same where they are too large, and only
 // their ESP packets are cut.
-static inline bool sa_df_is_clear(const struct sa *sa)
+static inline bool sa_df_is_clear(const struct sa_per_packet *sa)
 {
 	return (sa->df_copied | sa->df_set) == 0;
 }
@@ -397,33 +384,33 @@ static inline const struct sa_peer *sa_in_endpoint(const struct sa_in *sa)
 
 static inline const struct sa_path *sa_out_path(const struct sa_out *sa)
 {
-	return atomic_load_explicit(&sa->sa.path, memory_order_acquire);
+	return atomic_load_explicit(&sa->sa.per_packet.path, memory_order_acquire);
 }
 
-// What a worker needs of an SA for each packet. place is SA_PLACE() of the worker.
-static inline struct sa_counters *sa_in_at(const struct sa_in *sa, size_t place)
+// The part of a worker. place is SA_PLACE() of the worker.
+static inline struct sa_per_worker *sa_in_at(const struct sa_in *sa, size_t place)
 {
-	return (struct sa_counters *)RTE_PTR_ADD(sa->of_worker, place);
+	return (struct sa_per_worker *)RTE_PTR_ADD(sa->per_worker, place);
 }
 
 // Prefetches what is needed to open a packet with this lower half of a sequence number.
 static inline void sa_in_prefetch(const struct sa_in *sa, size_t place, uint32_t seq)
 {
-	const struct sa_copy *copy = &sa_in_at(sa, place)->copy;
+	const struct sa_per_packet *per_packet = &sa_in_at(sa, place)->per_packet;
 
-	rte_prefetch0(copy->session);
-	replay_prefetch(&copy->replay, seq);
+	rte_prefetch0(per_packet->session);
+	replay_prefetch(&per_packet->replay, seq);
 }
 
-static inline struct sa_counters *sa_out_at(const struct sa_out *sa, size_t place)
+static inline struct sa_per_worker *sa_out_at(const struct sa_out *sa, size_t place)
 {
-	return (struct sa_counters *)RTE_PTR_ADD(sa->of_worker, place);
+	return (struct sa_per_worker *)RTE_PTR_ADD(sa->per_worker, place);
 }
 
 // The same as sa_out_path(), of the worker's copy.
 static inline const struct sa_path *sa_out_path_at(const struct sa_out *sa, size_t place)
 {
-	return atomic_load_explicit(&sa_out_at(sa, place)->copy.path, memory_order_acquire);
+	return atomic_load_explicit(&sa_out_at(sa, place)->per_packet.path, memory_order_acquire);
 }
 
 // Both together prefetch what is needed to frame a packet; the second waits for the first.

@@ -117,10 +117,8 @@ int sa_ledger_add(struct sa_ledger *l, struct sa *sa)
 static void sa_continue(struct sa *sa, const struct sa *old)
 {
 	for (unsigned int i = 0; i < sa->n_workers; i++) {
-		const struct sa_copy copy = sa->counters[i].copy;
-
-		sa->counters[i] = old->counters[i];
-		sa->counters[i].copy = copy;
+		sa->per_worker[i] = old->per_worker[i];
+		sa->per_worker[i].per_packet = sa->per_packet;
 	}
 	sa->lifetime.start_ms = old->lifetime.start_ms;
 	sa->seen_ms = old->seen_ms;
@@ -154,7 +152,7 @@ static void gap_mark(const struct sa_record *record, uint64_t top)
 
 	for (struct sa *sa = record->first; sa != NULL; sa = sa->next)
 		for (uint64_t seq = first; sa->begun && seq <= top; seq++)
-			replay_commit(&sa_in_of(sa)->replay, seq);
+			replay_commit(&sa->per_packet.replay, seq);
 }
 
 void sa_ledger_settle(struct sa_record *record)

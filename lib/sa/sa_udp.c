@@ -74,7 +74,7 @@ struct sa_out *sa_udp_find(const struct sa_udp_index *index, const struct sa_udp
 		if (sa == NULL)
 			continue;
 		found = sa;
-		if (found->sa.stop == DROP_NONE)
+		if (found->sa.per_packet.stop == DROP_NONE)
 			break;
 	}
 	return found;

@@ -144,7 +144,7 @@ static bool out_needs_more(const struct sa_out *sa)
 // Whether the bound on the disk is too low, or too high because a burst has ended.
 static bool in_needs_other(const struct sa_in *sa)
 {
-	uint64_t top = replay_top(&sa->replay), bound = sa->sa.record->bound;
+	uint64_t top = replay_top(&sa->sa.per_packet.replay), bound = sa->sa.record->bound;
 
 	return top + in_ahead(sa) / 2 > bound || top + 4 * in_ahead(sa) < bound;
 }
@@ -153,7 +153,7 @@ static bool in_needs_other(const struct sa_in *sa)
 // later, but now.
 static bool in_is_behind(const struct sa_in *sa)
 {
-	return replay_top(&sa->replay) > sa->sa.record->bound;
+	return replay_top(&sa->sa.per_packet.replay) > sa->sa.record->bound;
 }
 
 static void bound_raise(struct sa *sa)
@@ -162,7 +162,7 @@ static void bound_raise(struct sa *sa)
 	struct sa_record *r = sa->record;
 
 	if (sa->opt.direction == SA_IN)
-		r->bound = replay_top(&sa_in_of(sa)->replay) + in_ahead(sa_in_of(sa));
+		r->bound = replay_top(&sa->per_packet.replay) + in_ahead(sa_in_of(sa));
 	else
 		r->bound =
 			RTE_MAX(r->bound, RTE_MIN(sa_out_seq(out) + out_ahead(out), out->seq_max));
@@ -256,19 +256,19 @@ static int in_begin(struct reserve *r, struct sa_in *sa)
 	uint32_t n_words;
 	int rc = record_add(r, &sa->sa);
 
-	if (rc == 0 && sa->replay.size > 0)
+	if (rc == 0 && sa->sa.per_packet.replay.size > 0)
 		rc = sa_in_window_keep(sa, r->memory, &sa->sa.record->id);
 	if (rc < 0)
 		return rc;
 	if (r->before != NULL)
 		words = replay_memory_find(r->before, &sa->sa.record->id, &n_words);
 	if (words != NULL)
-		replay_take_over(&sa->replay, words, n_words, sa->sa.record->bound);
+		replay_take_over(&sa->sa.per_packet.replay, words, n_words, sa->sa.record->bound);
 	else if (sa->sa.record->bound > 0) {
-		replay_start_behind(&sa->replay, sa->sa.record->bound);
+		replay_start_behind(&sa->sa.per_packet.replay, sa->sa.record->bound);
 		r->n_lost++;
 	}
-	sa->sa.record->before = replay_top(&sa->replay);
+	sa->sa.record->before = replay_top(&sa->sa.per_packet.replay);
 	return 0;
 }
 
@@ -349,7 +349,7 @@ static bool needs_write(struct sa *sa, bool due)
 		rate_update(sa->record, sa_out_seq(sa_out_of(sa)));
 		return out_needs_more(sa_out_of(sa));
 	}
-	rate_update(sa->record, replay_top(&in->replay));
+	rate_update(sa->record, replay_top(&sa->per_packet.replay));
 	return in_is_behind(in) || (due && in_needs_other(in));
 }
 

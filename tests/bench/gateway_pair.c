@@ -251,7 +251,7 @@ const char *gateway_pair_engine(const struct gateway_pair *pair)
 {
 	const struct sa_list *sas = &pair->near.published->objects->sas;
 
-	return crypto_session_engine(sas->out[0]->sa.session);
+	return crypto_session_engine(sas->out[0]->sa.per_packet.session);
 }
 
 static void print_drops(const struct gateway *g, unsigned int lanes, const char *name)

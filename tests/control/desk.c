@@ -352,7 +352,7 @@ struct sa_in *desk_sa_in(const char *name)
 	return running_sa_in(desk.snapshot, name);
 }
 
-struct sa_counters *desk_sa_counted(const char *name)
+struct sa_per_worker *desk_sa_counted(const char *name)
 {
 	return sas_counted(running_sa(desk.snapshot, name), 0);
 }

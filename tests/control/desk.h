@@ -74,7 +74,7 @@ void desk_expect_no_log(void);
 // flows.
 struct sa_out *desk_sa_out(const char *name);
 struct sa_in *desk_sa_in(const char *name);
-struct sa_counters *desk_sa_counted(const char *name);
+struct sa_per_worker *desk_sa_counted(const char *name);
 const struct tunnel *desk_tunnel(const char *policy);
 struct sa_in *desk_sa_by_spi(uint32_t spi);
 const struct nexthop *desk_route(const struct ip_addr *to);

@@ -73,8 +73,8 @@ static struct event duplicate(uint16_t port, const char *addr)
 static void test_assigned(void **state)
 {
 	(void)state;
-	assert_int_equal(desk_sa_out("out-6")->sa.stop, DROP_ADDR_UNUSABLE);
-	assert_int_equal(desk_sa_out("out-4")->sa.stop, DROP_NONE);
+	assert_int_equal(desk_sa_out("out-6")->sa.per_packet.stop, DROP_ADDR_UNUSABLE);
+	assert_int_equal(desk_sa_out("out-4")->sa.per_packet.stop, DROP_NONE);
 	desk_wait(100);
 	assert_int_equal(sent_about("2001:db8:f::1", ND_SOLICITATION), 1);
 	assert_in_range(reports_sent(WAN), 1, 10);
@@ -82,8 +82,8 @@ static void test_assigned(void **state)
 	desk_wait(1500);
 	assert_int_equal(state_of(WAN, "2001:db8:f::1"), DAD_ASSIGNED);
 	assert_int_equal(sent_about("2001:db8:f::1", ND_ADVERTISEMENT), 1);
-	assert_int_equal(desk_sa_out("out-6")->sa.stop, DROP_NONE);
-	assert_int_equal(desk_sa_in("in-6")->sa.stop, DROP_NONE);
+	assert_int_equal(desk_sa_out("out-6")->sa.per_packet.stop, DROP_NONE);
+	assert_int_equal(desk_sa_in("in-6")->sa.per_packet.stop, DROP_NONE);
 }
 
 static void test_duplicate(void **state)
@@ -94,11 +94,11 @@ static void test_duplicate(void **state)
 	desk_wait(2000);
 	desk_expect_log("address 2001:db8:f::1 is another station's and is not used");
 	assert_int_equal(state_of(WAN, "2001:db8:f::1"), DAD_DUPLICATE);
-	assert_int_equal(desk_sa_out("out-6")->sa.stop, DROP_ADDR_UNUSABLE);
+	assert_int_equal(desk_sa_out("out-6")->sa.per_packet.stop, DROP_ADDR_UNUSABLE);
 	assert_int_equal(state_of(LAN, "2001:db8:1::1"), DAD_ASSIGNED);
 	desk_wait(10000); // nobody claims it any more
 	desk_expect_log("address 2001:db8:f::1 is used again");
-	assert_int_equal(desk_sa_out("out-6")->sa.stop, DROP_NONE);
+	assert_int_equal(desk_sa_out("out-6")->sa.per_packet.stop, DROP_NONE);
 }
 
 // Once it is assigned, another station does not take it away.

@@ -34,16 +34,16 @@ static void test_packets(void **state)
 	desk_expect_event("event=soft_expiry\tseverity=warning\tsa=out-4\tdirection=out\t"
 			  "spi=0x00001003\tunit=packets\tused=11\tsoft=10\thard=20");
 	desk_wait(1000);
-	assert_int_equal(sa->sa.stop, DROP_NONE);
+	assert_int_equal(sa->sa.per_packet.stop, DROP_NONE);
 	desk_forget();
 	sends("out-4", 9);
 	desk_wait(100);
 	desk_expect_event("event=hard_expiry\tseverity=warning\tsa=out-4\tdirection=out\t"
 			  "spi=0x00001003\tunit=packets\tused=20\tsoft=10\thard=20");
-	assert_int_equal(sa->sa.stop, DROP_LIFETIME);
+	assert_int_equal(sa->sa.per_packet.stop, DROP_LIFETIME);
 	desk_wait(1000);
 	desk_reload("", "lifetime = { soft_packets = 30; hard_packets = 40; };");
-	assert_int_equal(sa->sa.stop, DROP_NONE); // a longer one
+	assert_int_equal(sa->sa.per_packet.stop, DROP_NONE); // a longer one
 }
 
 static void test_octets(void **state)
@@ -55,7 +55,7 @@ static void test_octets(void **state)
 	desk_wait(100);
 	desk_expect_event("event=hard_expiry\tseverity=warning\tsa=out-4\tdirection=out\t"
 			  "spi=0x00001003\tunit=bytes\tused=2000\tsoft=1000\thard=2000");
-	assert_int_equal(desk_sa_out("out-4")->sa.stop, DROP_LIFETIME);
+	assert_int_equal(desk_sa_out("out-4")->sa.per_packet.stop, DROP_LIFETIME);
 }
 
 static void test_seconds(void **state)
@@ -72,7 +72,7 @@ static void test_seconds(void **state)
 			  "spi=0x00001003\tunit=seconds\tused=60\tsoft=60\thard=120");
 	desk_expect_event("event=hard_expiry\tseverity=warning\tsa=out-4\tdirection=out\t"
 			  "spi=0x00001003\tunit=seconds\tused=120\tsoft=60\thard=120");
-	assert_int_equal(desk_sa_out("out-4")->sa.stop, DROP_LIFETIME);
+	assert_int_equal(desk_sa_out("out-4")->sa.per_packet.stop, DROP_LIFETIME);
 }
 
 // When traffic was last seen, and how much there is.

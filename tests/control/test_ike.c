@@ -124,8 +124,10 @@ static void test_newest_sa_sends(void **state)
 	expect_sender("ike.p", "ike.b.out");
 	expect_sender("ike.q", "ike.b.out");
 	assert_string_equal(listed_tunnel("ike.p").in, "ike.b.in,ike.a.in");
-	assert_int_equal(desk_sa_in("ike.a.in")->ingress, desk_sa_in("ike.b.in")->ingress);
-	assert_int_not_equal(desk_sa_in("ike.a.in")->ingress, desk_sa_in("ike.other.in")->ingress);
+	assert_int_equal(desk_sa_in("ike.a.in")->sa.per_packet.ingress,
+		desk_sa_in("ike.b.in")->sa.per_packet.ingress);
+	assert_int_not_equal(desk_sa_in("ike.a.in")->sa.per_packet.ingress,
+		desk_sa_in("ike.other.in")->sa.per_packet.ingress);
 	ask_now("sa del ike.a.out\nsa del ike.a.in");
 	expect_sender("ike.p", "ike.b.out");
 	ask_pair("c", 0x40000, 7);
@@ -133,7 +135,7 @@ static void test_newest_sa_sends(void **state)
 	expect_sender("ike.p", "ike.c.out");
 	ask_now("sa del ike.c.out"); // the newest one: back to the one before
 	expect_sender("ike.p", "ike.b.out");
-	assert_int_equal(desk_sa_in("ike.c.in")->ingress, 0x10000);
+	assert_int_equal(desk_sa_in("ike.c.in")->sa.per_packet.ingress, 0x10000);
 	assert_int_equal(desk_flow_generation(), flows);
 	ask_now("sa del ike.b.out");
 	assert_null(listed_policy("ike.p")->out);

@@ -29,7 +29,7 @@ static void test_objects_outlive_reload(void **state)
 	in = desk_sa_in("ike.t0.in");
 	out->seq = 77;
 	desk_sa_counted("ike.t0.out")->packets = 77;
-	replay_commit(&in->replay, 55);
+	replay_commit(&in->sa.per_packet.replay, 55);
 	for (unsigned int i = 0; i < 3; i++) {
 		path = sa_out_path(out);
 		desk_reload(i % 2 == 0 ? "audit = \"none\";" : "", "");
@@ -39,7 +39,7 @@ static void test_objects_outlive_reload(void **state)
 		assert_ptr_equal(sa_out_path(out)->nexthop, desk_route(&out->sa.opt.remote));
 		assert_int_equal(out->seq, 77);
 		assert_int_equal(desk_sa_counted("ike.t0.out")->packets, 77);
-		assert_int_equal(replay_top(&in->replay), 55);
+		assert_int_equal(replay_top(&in->sa.per_packet.replay), 55);
 		assert_int_equal(listed_sas(), CONFIGURED_SAS + 200);
 		assert_true(running_clamps_mss(desk.snapshot));
 		expect_sender("ike.p", "ike.t0.out");

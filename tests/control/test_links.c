@@ -52,9 +52,9 @@ static void test_changes(void **state)
 	assert_int_equal(arp_sent(WAN), 1); // announces 192.0.2.1
 	assert_int_equal(arp_sent(LAN), 0);
 	// Its IPv6 addresses are checked again.
-	assert_int_equal(desk_sa_out("out-6")->sa.stop, DROP_ADDR_UNUSABLE);
+	assert_int_equal(desk_sa_out("out-6")->sa.per_packet.stop, DROP_ADDR_UNUSABLE);
 	desk_wait(2000);
-	assert_int_equal(desk_sa_out("out-6")->sa.stop, DROP_NONE);
+	assert_int_equal(desk_sa_out("out-6")->sa.per_packet.stop, DROP_NONE);
 }
 
 // Links are checked once a second.
@@ -96,7 +96,8 @@ static void test_members_change_within_a_tick(void **state)
 	expect_member("active", "info", "net_tap2");
 	assert_int_equal(arp_sent(WAN), 1);
 	assert_int_equal(arp_sent(LAN), 0);
-	assert_int_equal(desk_sa_out("out-6")->sa.stop, DROP_NONE); // no duplicate is looked for
+	assert_int_equal(
+		desk_sa_out("out-6")->sa.per_packet.stop, DROP_NONE); // no duplicate is looked for
 	desk_active[WAN] = 3;
 	desk_wait(100);
 	expect_member("active", "info", "net_tap1");

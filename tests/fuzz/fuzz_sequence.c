@@ -217,7 +217,7 @@ static struct frame seal(unsigned int by, uint8_t forward, const uint8_t *packet
 
 	if (sa == NULL) // gcc would not know from an assertion
 		abort();
-	seq = replay_top(&sa->replay);
+	seq = replay_top(&sa->sa.per_packet.replay);
 	seq += forward == 0xff && p->sa->opt.esn ? UINT64_C(0x7fffff00) : (uint64_t)(int8_t)forward;
 	p->upper = p->sa->opt.esn ? (uint32_t)(seq >> 32) : 0;
 	f = peer_seal_packet(p, seq, packet, len);

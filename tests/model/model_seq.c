@@ -66,7 +66,7 @@ void model_setup(unsigned int scenario)
 	model = explore_alloc(sizeof(*model) + SA_PLACE(s->workers));
 	model->sa.sa.opt.direction = SA_OUT;
 	model->sa.sa.n_workers = s->workers;
-	model->sa.sa.counters = model->sa.of_worker;
+	model->sa.sa.per_worker = model->sa.per_worker;
 	model->sa.seq_max = s->esn ? SA_ESN_MAX : SA_SEQ_MAX;
 	model->sa.seq = before() + (s->allows ? 0 : NUMBERS - 3);
 	model->sa.sa.lifetime.hard[LIFETIME_PACKETS] = UINT64_MAX;
@@ -77,7 +77,7 @@ static void use(unsigned int worker, uint64_t seq)
 {
 	uint64_t at = seq - before() - 1;
 	// Of this one and the next.
-	uint16_t n = usable(&model->sa.of_worker[worker].copy, seq, 2);
+	uint16_t n = usable(&model->sa.per_worker[worker].per_packet, seq, 2);
 
 	if (n == 0) {
 		esp_out_drop_reason(&model->sa, &(struct sa_path){0}, seq, worker);
@@ -113,12 +113,12 @@ void model_thread(unsigned int scenario, unsigned int thread)
 bool model_matters(const volatile void *p)
 {
 	for (unsigned int i = 0; i < model->sa.sa.n_workers; i++) {
-		const struct sa_copy *copy = &model->sa.of_worker[i].copy;
+		const struct sa_per_packet *per_packet = &model->sa.per_worker[i].per_packet;
 
-		if (p == &copy->path || p == &copy->stop)
+		if (p == &per_packet->path || p == &per_packet->stop)
 			return false;
 	}
-	return p != &model->sa.sa.path;
+	return p != &model->sa.sa.per_packet.path;
 }
 
 void model_end(unsigned int scenario)

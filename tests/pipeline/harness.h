@@ -120,7 +120,7 @@ struct sa_out *gateway_sa_out(const struct gateway *g, const char *name);
 const struct spd_policy *gateway_policy(const struct gateway *g, const char *name);
 struct decided gateway_policy_decided(const struct gateway *g, const char *name);
 struct decided gateway_rule_decided(const struct gateway *g, const char *name);
-const struct sa_counters *gateway_sa_counted(const struct gateway *g, const char *name);
+const struct sa_per_worker *gateway_sa_counted(const struct gateway *g, const char *name);
 const struct nexthop *gateway_route(const struct gateway *g, const struct ip_addr *to);
 
 // Look-ups of policies: one by each packet that took the slow path.

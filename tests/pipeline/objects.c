@@ -40,7 +40,7 @@ struct decided gateway_rule_decided(const struct gateway *g, const char *name)
 	return running_rule_decided(g->first->snapshot, name, g->w->id);
 }
 
-const struct sa_counters *gateway_sa_counted(const struct gateway *g, const char *name)
+const struct sa_per_worker *gateway_sa_counted(const struct gateway *g, const char *name)
 {
 	return sas_counted(running_sa(g->first->snapshot, name), g->w->id);
 }

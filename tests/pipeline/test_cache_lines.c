@@ -223,7 +223,8 @@ static void objects_add(struct gateway *first, struct gateway *second)
 	add("ring of the packets", harness_pool->pool_data,
 		(size_t)rte_ring_get_memsize(harness_pool->size + 1), true);
 	add("sequence number", &out->seq, sizeof(out->seq), true);
-	add("replay window", in->replay.ring, replay_words(&in->replay) * sizeof(uint64_t), true);
+	add("replay window", in->sa.per_packet.replay.ring,
+		replay_words(&in->sa.per_packet.replay) * sizeof(uint64_t), true);
 	add("outbound SA", out, sizeof(*out), false);
 	add("inbound SA", in, sizeof(*in), false);
 	add("first worker", first->w, sizeof(*first->w), false);

@@ -29,7 +29,7 @@ static void tunnel_free(struct tunnel *t)
 	gateway_free(t->g);
 }
 
-static const struct sa_counters *sa_counters(const struct tunnel *t)
+static const struct sa_per_worker *sa_counters(const struct tunnel *t)
 {
 	return gateway_sa_counted(t->g, "from-b");
 }

@@ -384,7 +384,7 @@ static void check_probe(struct gateway *from, struct gateway *to, struct sa_out 
 		gateway_expect_drop(to, &f, DROP_DUMMY);
 		rte_pktmbuf_free(m);
 	}
-	assert_int_equal(sa->sa.counters[sa->sa.n_workers - 1].dummies, 901);
+	assert_int_equal(sa->sa.per_worker[sa->sa.n_workers - 1].dummies, 901);
 	assert_int_equal(from->n_sent, 0);
 }
 

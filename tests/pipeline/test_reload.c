@@ -66,8 +66,8 @@ static void test_unchanged_sa_is_kept(void **state)
 		assert_int_equal(sent_seq(g), 5 + i);
 		gateway_expect_drop(g, &f, DROP_REPLAY);
 	}
-	assert_int_equal(out->sa.counters[0].packets, 8);
-	assert_int_equal(sa_dropped(&in->sa.counters[0], DROP_REPLAY), 3);
+	assert_int_equal(out->sa.per_worker[0].packets, 8);
+	assert_int_equal(sa_dropped(&in->sa.per_worker[0], DROP_REPLAY), 3);
 	peer_free(&b);
 	gateway_free(g);
 }
@@ -122,7 +122,7 @@ static void test_other_settings(void **state)
 	(void)state;
 	gateway_expect_sent(g, &f[0], LAN);
 	reload(g, (struct site){.window = 1024});
-	assert_int_equal(gateway_sa_in(g, "from-b")->replay.size, 1024);
+	assert_int_equal(gateway_sa_in(g, "from-b")->sa.per_packet.replay.size, 1024);
 	assert_int_equal(gateway_sa_counted(g, "from-b")->packets, 1);
 	gateway_expect_drop(g, &f[0], DROP_REPLAY);
 	gateway_expect_drop(g, &f[1], DROP_REPLAY); // might have been received before

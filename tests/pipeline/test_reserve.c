@@ -94,7 +94,7 @@ static void check_rate(const char *settings)
 			writing = 0;
 		}
 		sa_out_seq_alloc(sa, RATE / (1000 / TICK_MS));
-		assert_true(sa->seq <= sa->sa.seq_limit);
+		assert_true(sa->seq <= sa->sa.per_packet.seq_limit);
 		reserve_tick(r, g->snapshot, tick * TICK_MS);
 		if (writing == 0 && sa->sa.record->bound != before)
 			writing = 1;
@@ -141,7 +141,7 @@ static void test_of_ike(void **state)
 	sa_out_allow(out, UINT64_MAX);
 	out->sa.record->bound = in->sa.record->bound = 0;
 	sa_out_seq_alloc(out, 1000000);
-	replay_commit(&in->replay, 1000000);
+	replay_commit(&in->sa.per_packet.replay, 1000000);
 	reserve_tick(r, s, TICK_MS);
 	assert_int_equal(running_ledger(s)->turn, turn);
 	sa_out_seq_alloc(first, (uint32_t)first->seq_reserved - 1);

@@ -202,7 +202,8 @@ static void test_nothing_after_last_number(void **state)
 		expect_drops(g, DROP_SEQUENCE_END, COUNT_OF(f));
 		assert_int_equal(g->n_sent, 0);
 	}
-	assert_int_equal(sa_dropped(&sa->sa.counters[0], DROP_SEQUENCE_END), 5 + 100 * COUNT_OF(f));
+	assert_int_equal(
+		sa_dropped(&sa->sa.per_worker[0], DROP_SEQUENCE_END), 5 + 100 * COUNT_OF(f));
 	gateway_free(g);
 }
 

@@ -128,7 +128,7 @@ static void check_dummies(enum outer outer)
 		site_v6_a(outer, (struct site){.sa_out = "tfc = { pad = 500; dummies = 2500; };"});
 	struct gateway *b = site_v6_b(outer, (struct site){0});
 	const uint64_t *swallowed = &gateway_sa_counted(b, "in")->drops[DROP_OF_SA_DUMMY];
-	const struct sa_counters *of_sa = gateway_sa_counted(a, "out");
+	const struct sa_per_worker *of_sa = gateway_sa_counted(a, "out");
 
 	sent_in(a, b, 1, 0);                                 // time counts from here on
 	assert_in_range(sent_in(a, b, 1000, 0), 2499, 2501); // nothing but dummies

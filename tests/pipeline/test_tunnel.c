@@ -128,7 +128,7 @@ static void test_crypto_fails(void **state)
 {
 	static struct frame f[10];
 	struct gateway *g = site_a((struct site){.more = "engine = \"openssl\";"});
-	struct session *broken = (struct session *)gateway_sa_out(g, "to-b")->sa.session;
+	struct session *broken = (struct session *)gateway_sa_out(g, "to-b")->sa.per_packet.session;
 
 	(void)state;
 	for (unsigned int i = 0; i < COUNT_OF(f); i++)

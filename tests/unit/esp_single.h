@@ -7,7 +7,7 @@
 static inline enum drop single_check(
 	struct crypto_op *op, struct sa_in *sa, struct rte_mbuf *m, uint16_t esp_off)
 {
-	const struct esp_in_checks run = esp_in_checks_of(&sa->of_worker[0].copy);
+	const struct esp_in_checks run = esp_in_checks_of(&sa->per_worker[0].per_packet);
 
 	return esp_in_check(op, &run, m, esp_off);
 }
@@ -15,7 +15,7 @@ static inline enum drop single_check(
 static inline enum drop single_finish(const struct crypto_op *op, struct sa_in *sa,
 	struct rte_mbuf *m, const struct ip_layout *outer)
 {
-	const struct esp_in_run run = esp_in_run_of(sa, sa->sa.counters);
+	const struct esp_in_run run = esp_in_run_of(sa, sa->sa.per_worker);
 	uint32_t plain_len;
 	enum drop d = esp_in_finish(op, &run, m, outer, &plain_len);
 

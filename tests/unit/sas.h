@@ -9,7 +9,7 @@
 struct sa_params sas_params(const struct cipher_alg *cipher, const struct auth_alg *auth);
 
 // A worker's counters of an SA.
-static inline struct sa_counters *sas_counted(const struct sa *sa, unsigned int worker)
+static inline struct sa_per_worker *sas_counted(const struct sa *sa, unsigned int worker)
 {
-	return &sa->counters[worker];
+	return &sa->per_worker[worker];
 }

@@ -65,11 +65,11 @@ static void check_layout(struct sa_out *sa, uint16_t inner_len)
 	assert_int_equal(esp_out_frame(&op, sa, m, 0x9abcdef0, 0), DROP_NONE);
 
 	const uint8_t *b = rte_pktmbuf_mtod(m, const uint8_t *);
-	const uint8_t *text = b + 28 + sa->sa.iv_len;
+	const uint8_t *text = b + 28 + sa->sa.per_packet.iv_len;
 	uint16_t pad_len = text[op.text_len - 2];
 
-	assert_int_equal(
-		rte_pktmbuf_data_len(m), 28 + sa->sa.iv_len + op.text_len + sa->sa.icv_len);
+	assert_int_equal(rte_pktmbuf_data_len(m),
+		28 + sa->sa.per_packet.iv_len + op.text_len + sa->sa.per_packet.icv_len);
 	assert_int_equal(rte_pktmbuf_pkt_len(m), rte_pktmbuf_data_len(m));
 	assert_memory_equal(b + 20, spi_seq, sizeof(spi_seq));
 	assert_memory_equal(text, inner, inner_len);
@@ -82,7 +82,7 @@ static void check_layout(struct sa_out *sa, uint16_t inner_len)
 	assert_int_equal(text[op.text_len - 1], IPPROTO_IPIP);
 	assert_ptr_equal(op.esp, b + 20);
 	assert_int_equal(op.seq, 0x9abcdef0);
-	assert_ptr_equal(op.session, sa->sa.session);
+	assert_ptr_equal(op.session, sa->sa.per_packet.session);
 	rte_pktmbuf_free(m);
 }
 
@@ -250,10 +250,10 @@ static void test_sequence_reserved(void **state)
 			seq == 1003 || seq == 1004 ? DROP_SEQUENCE_UNSAVED : DROP_NONE);
 		rte_pktmbuf_free(m);
 	}
-	assert_int_equal(sa->sa.seq_limit, UINT32_MAX);
+	assert_int_equal(sa->sa.per_packet.seq_limit, UINT32_MAX);
 	sa_stop(&sa->sa, LIFETIME_SECONDS);
 	sa_out_allow(sa, UINT64_MAX); // an expired SA stays so
-	assert_int_equal(sa->sa.seq_limit, 0);
+	assert_int_equal(sa->sa.per_packet.seq_limit, 0);
 	sa_free(&sa->sa);
 }
 

@@ -84,7 +84,7 @@ static void check_out(const char *name, const struct sa_params *p, uint64_t seq,
 
 	assert_non_null(out);
 	assert_non_null(in);
-	in->replay.ring->top = seq - 1;
+	in->sa.per_packet.replay.ring->top = seq - 1;
 	assert_ptr_equal(esp_out_fns[sa_out_path(out)->framing], esp_out_transport);
 	assert_int_equal(esp_out_frame(&op, out, m, seq, 0), DROP_NONE);
 	assert_int_equal(sas_counted(&out->sa, 0)->bytes, packet->len);
@@ -112,7 +112,7 @@ static void check_in(const char *name, const struct sa_params *p, uint64_t seq,
 	struct sa_in *in = sa_in_new(p);
 
 	assert_non_null(in);
-	in->replay.ring->top = seq - 1;
+	in->sa.per_packet.replay.ring->top = seq - 1;
 	assert_int_equal(open_packet(in, m), DROP_NONE);
 	expect_packet(m, name, packet);
 	assert_int_equal(sas_counted(&in->sa, 0)->packets, 1);

@@ -118,7 +118,7 @@ static enum verdict open_here(struct sa_in *in, struct rte_mbuf *m, const struct
 	crypto_open(&op, 1, 0);
 	if (!op.ok)
 		return PACKET_FORGED;
-	assert_true(replay_commit(&in->replay, op.seq));
+	assert_true(replay_commit(&in->sa.per_packet.replay, op.seq));
 	assert_int_equal(single_finish(&op, in, m, &outer), DROP_NONE);
 	return PACKET_GOOD;
 }
@@ -142,7 +142,7 @@ static void check_to_peer(struct sa_out *out, struct peer *p, uint16_t len, cons
 static void check_from_peer(struct sa_in *in, struct peer *p, uint16_t len, const struct mix *mix)
 {
 	struct rte_mbuf *m = inner_packet(len, mix->inner_v6);
-	uint64_t seq = replay_top(&in->replay) + 1;
+	uint64_t seq = replay_top(&in->sa.per_packet.replay) + 1;
 	uint8_t inner[INNER_MAX];
 
 	memcpy(inner, rte_pktmbuf_mtod(m, void *), len);
@@ -203,7 +203,7 @@ static void ends_init(struct ends *e, const struct crypto_key *key, const struct
 	assert_non_null(e->out);
 	assert_non_null(e->in);
 	e->out->seq = before;
-	e->in->replay.ring->top = before;
+	e->in->sa.per_packet.replay.ring->top = before;
 }
 
 static void ends_fini(struct ends *e)

@@ -118,19 +118,19 @@ static void test_last_number(void **state)
 		else
 			p.live.hard_seconds = 1000;
 		in = sa_in_new(&p);
-		in->replay.ring->top = UINT32_MAX;
+		in->sa.per_packet.replay.ring->top = UINT32_MAX;
 		sa_used(&in->sa, 1000, used);
 		assert_int_equal(lifetime_check(&in->sa.lifetime, used, &unit), LIFETIME_HARD);
 		assert_int_equal(unit, LIFETIME_PACKETS);
 		sa_stop(&in->sa, unit);
-		assert_int_equal(in->sa.stop, DROP_NONE);
+		assert_int_equal(in->sa.per_packet.stop, DROP_NONE);
 		used[u] = 999;
 		check_event(&in->sa.lifetime, used, LIFETIME_GOES_ON);
 		used[u] = 1000;
 		assert_int_equal(lifetime_check(&in->sa.lifetime, used, &unit), LIFETIME_HARD);
 		assert_int_equal(unit, u);
 		sa_stop(&in->sa, unit);
-		assert_int_equal(in->sa.stop, DROP_LIFETIME);
+		assert_int_equal(in->sa.per_packet.stop, DROP_LIFETIME);
 		sa_free(&in->sa);
 	}
 	(void)state;
@@ -199,7 +199,7 @@ static void test_used(void **state)
 	sa_used(&in->sa, 1000, used);
 	assert_int_equal(used[LIFETIME_BYTES], 300);
 	assert_int_equal(used[LIFETIME_PACKETS], 33);
-	in->replay.ring->top = 50;
+	in->sa.per_packet.replay.ring->top = 50;
 	sa_used(&in->sa, 1000, used);
 	assert_int_equal(used[LIFETIME_PACKETS], 50);
 	sa_free(&out->sa);
@@ -220,12 +220,12 @@ static void test_packets_are_numbers(void **state)
 	p.live.hard_packets = 1000;
 	sa = sa_out_new(&p);
 	assert_non_null(sa);
-	assert_int_equal(sa->sa.seq_limit, 1000);
+	assert_int_equal(sa->sa.per_packet.seq_limit, 1000);
 	assert_int_equal(sa_end_reason(&sa->sa, LIFETIME_PACKETS), DROP_LIFETIME);
-	assert_int_equal(sa->sa.stop, DROP_NONE);
+	assert_int_equal(sa->sa.per_packet.stop, DROP_NONE);
 	sa_stop(&sa->sa, LIFETIME_SECONDS);
-	assert_int_equal(sa->sa.seq_limit, 0);
-	assert_int_equal(sa->sa.stop, DROP_LIFETIME);
+	assert_int_equal(sa->sa.per_packet.seq_limit, 0);
+	assert_int_equal(sa->sa.per_packet.stop, DROP_LIFETIME);
 	sa_free(&sa->sa);
 }
 

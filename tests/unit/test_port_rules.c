@@ -189,9 +189,9 @@ static void sa_add(struct sas *s, uint32_t spi, bool v4, bool udp)
 
 	sa->sa.spi = rte_cpu_to_be_32(spi);
 	sa->sa.udp_port = udp ? RTE_BE16(4500) : 0;
-	sa->sa.local = ip_addr_from_v4(RTE_BE32(0xc0000201));
+	sa->sa.opt.local = ip_addr_from_v4(RTE_BE32(0xc0000201));
 	if (!v4)
-		sa->sa.local.b[0] = 0x20;
+		sa->sa.opt.local.b[0] = 0x20;
 	s->at[s->objects.sas.n_in++] = sa;
 }
 

@@ -18,9 +18,9 @@ static unsigned int outer_len(const struct sa *sa, unsigned int inner)
 {
 	unsigned int text = inner + 2;
 
-	while (text % sa->align != 0)
+	while (text % sa->per_packet.align != 0)
 		text++;
-	return 20 + 8 + sa->iv_len + text + sa->icv_len;
+	return 20 + 8 + sa->per_packet.iv_len + text + sa->per_packet.icv_len;
 }
 
 static void check_inner_mtu(const struct sa *sa)
@@ -52,7 +52,7 @@ static void test_every_algorithm(void **state)
 
 			assert_non_null(out);
 			assert_non_null(in);
-			assert_int_equal(out->sa.icv_len, c->icv_len + a->icv_len);
+			assert_int_equal(out->sa.per_packet.icv_len, c->icv_len + a->icv_len);
 			check_inner_mtu(&out->sa);
 			sa_free(&out->sa);
 			sa_free(&in->sa);
@@ -134,7 +134,7 @@ static void test_outbound(void **state)
 	assert_string_equal(sa->sa.live.name, "sa");
 	assert_int_equal(sa->sa.spi, RTE_BE32(0x12345678));
 	assert_int_equal(sa->sa.n_workers, 4); // and the control thread
-	assert_non_null(sa->sa.session);
+	assert_non_null(sa->sa.per_packet.session);
 	for (unsigned int i = 0; i < 4; i++)
 		assert_int_equal(sas_counted(&sa->sa, i)->packets, 0);
 	assert_int_equal(sa_out_path(sa)->outer_len, 20);

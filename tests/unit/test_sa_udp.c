@@ -90,7 +90,7 @@ static void test_stopped(void **state)
 	for (unsigned int i = 0; i < 3; i++) {
 		struct sa_out *found = find(index, "192.0.2.2", 4500);
 
-		assert_int_equal(found->sa.stop, DROP_NONE);
+		assert_int_equal(found->sa.per_packet.stop, DROP_NONE);
 		sa_stop(&found->sa, LIFETIME_SECONDS);
 	}
 	assert_non_null(find(index, "192.0.2.2", 4500));

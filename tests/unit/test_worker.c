@@ -65,9 +65,9 @@ static void test_reasons(void **state)
 static void test_drop(void **state)
 {
 	struct worker *w = new_worker(1);
-	struct sa_counters in_counters[2] = {0}, out_counters[2] = {0};
-	struct sa_in in = {.sa.counters = in_counters};
-	struct sa_out out = {.sa.counters = out_counters};
+	struct sa_per_worker in_counters[2] = {0}, out_counters[2] = {0};
+	struct sa_in in = {.sa.per_worker = in_counters};
+	struct sa_out out = {.sa.per_worker = out_counters};
 	struct pkt p = new_pkt();
 
 	(void)state;
