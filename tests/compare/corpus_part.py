@@ -12,6 +12,7 @@ import packets
 from builds import ROOT
 from gateway import MACS
 from pair import LISTS, Pair, differences
+from sequences import FLOWS
 
 CORPUS = os.path.join(ROOT, "tests/fuzz/corpus")
 PACKETS = ("frame", "inner", "ipv6", "sequence", "transport")
@@ -20,7 +21,8 @@ KEY = bytes(range(20))
 SPI = 0x1002
 SITE = """
 instance = "same"; state_dir = "/mnt/state"; cpus = { control = 0; workers = [ 1 ]; };
-idle = "sleep"; memory = { size = 128; hugepages = false; }; audit = "none"; flows = { max = 4096; };
+idle = "sleep"; memory = { size = 128; hugepages = false; }; audit = "none";
+""" + FLOWS + """
 ports = (
   { name = "lan"; device = "net_af_packet0,iface=lan0"; addresses = [ "10.1.0.1/24", "2001:db8:1::1/64" ]; },
   { name = "wan"; device = "net_af_packet1,iface=wan0"; addresses = [ "192.0.2.1/24", "2001:db8:f::1/64" ]; mtu = 1280; } );
@@ -39,7 +41,7 @@ policies = (
   { name = "b6"; local = "2001:db8:1::/64"; remote = "2001:db8:2::/64"; action = "protect"; out = "to-b"; in = "from-b"; },
   { name = "a"; remote = "10.3.0.0/24"; action = "bypass"; }, { name = "last"; action = "discard"; } );
 icmp = { errors_in_clear = [ "unreachable", "time_exceeded" ]; };
-""" % KEY.hex()
+""".replace("%s", KEY.hex())
 
 
 def files(name):
@@ -131,7 +133,7 @@ def _questions(pair, expected):
 def _states(builds, expected):
     bad = 0
     for name, octets in files("state"):
-        what = {"a.conf": (SITE.replace("/mnt/", config_part.LAB + "/").replace('"null"', '"aes-128-cbc"').encode(), 0o600),
+        what = {"a.conf": (SITE.replace("/mnt/", config_part.LAB + "/").encode(), 0o600),
                 "state/same.sequence": (b"culvert sequence numbers 2\nstart 0123\n" + octets[1:], 0o600)}
         said = config_part.check(builds, what, ["--new-keys", "-c", config_part.LAB + "/a.conf"])
         bad += expected.report(name, differences("output", said)) > 0

@@ -7,12 +7,14 @@ import random
 import packets
 import settings as make
 
+# No flow expires.
+FLOWS = """flows = { max = 20000; timeouts = { udp = "10h"; udp_stream = "10h"; icmp = "10h"; generic = "10h";
+  tcp_syn_sent = "10h"; tcp_syn_recv = "10h"; tcp_picked_up = "10h"; tcp_fin_wait = "10h"; tcp_close_wait = "10h";
+  tcp_last_ack = "10h"; tcp_time_wait = "10h"; tcp_close = "10h"; }; };"""
 BASE = """
 instance = "same"; state_dir = "/mnt/state"; cpus = { control = 0; workers = [ 1 ]; };
 idle = "sleep"; memory = { size = 128; hugepages = false; }; audit = "none";
-flows = { max = 20000; timeouts = { udp = "10h"; udp_stream = "10h"; icmp = "10h"; generic = "10h"; tcp_syn_sent = "10h";
-  tcp_syn_recv = "10h"; tcp_picked_up = "10h"; tcp_fin_wait = "10h"; tcp_close_wait = "10h"; tcp_last_ack = "10h";
-  tcp_time_wait = "10h"; tcp_close = "10h"; }; };
+""" + FLOWS + """
 ports = (
   { name = "lan"; device = "net_af_packet0,iface=lan0"; addresses = [ "10.1.0.1/24" ]; },
   { name = "wan"; side = "unprotected"; device = "net_af_packet1,iface=wan0"; addresses = [ "192.0.2.1/24" ]; } );
