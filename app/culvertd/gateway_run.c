@@ -130,7 +130,7 @@ static int confine(void *arg)
 	return rc == 0 && g->control.conf->sandbox ? sandbox_enter_worker() : rc;
 }
 
-// Takes from workers what even the control thread may still do.
+// Takes from workers system calls that even the control thread keeps.
 static int workers_confine(struct gateway *g)
 {
 	int rc = 0;
@@ -223,7 +223,7 @@ static int workers_start(struct gateway *g)
 	crash_survive_unplugging();
 	reopen_start(&g->control, g->ports, &control_thread_reopen_io, g);
 	loops_idle(g->loops, conf->n_workers, conf->idle);
-	eal_log_end(false); // what devices lack, the line above has said
+	eal_log_end(false); // the line above has the missing features
 	rc = host_thread_start(g->host, &g->control,
 		&(struct host_thread_io){.confine = confine, .wake = worker_wake, .arg = g});
 	if (rc < 0)

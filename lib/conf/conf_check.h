@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of what was read against each other, and the defaults that follow from other settings.
-// Only settings that were accepted are looked at, so that one mistake gives one message. Private
-// to lib/conf, control thread only.
+// Checks of settings against each other, and the defaults that follow from other settings. Only
+// accepted settings are checked, so that one mistake gives one message. Private to lib/conf,
+// control thread only.
 #pragma once
 
 #include "conf_schema.h"
@@ -13,9 +13,9 @@ void conf_check(struct conf_reader *r);
 void conf_check_sides(struct conf_reader *r);
 void conf_check_isolated(struct conf_reader *r);
 
-// What is different for SAs and policies of an IKE daemon: refuses what only they may have in a
-// configuration, and what they may not have or lack in a request of the daemon. list: sas or
-// policies, which has n elements.
+// Differences for SAs and policies of an IKE daemon: refuses in a configuration the settings that
+// only they may have, and in a request of the daemon the settings that they may not have or lack.
+// list: sas or policies, which has n elements.
 void conf_check_ike(struct conf_reader *r, enum conf_kind kind);
 
 // Check the ends and UDP ports of an SA, settings of that group. Of an IKE daemon's SA, also the
@@ -29,19 +29,19 @@ void conf_check_ike_port(struct conf_reader *r, config_setting_t *group, const s
 void conf_check_device(
 	struct conf_reader *r, config_setting_t *s, const char *device, unsigned int port);
 
-// The same for the device of a member; refuses also what cannot be one.
+// The same for the device of a member; refuses also devices that cannot be one.
 void conf_check_member(
 	struct conf_reader *r, config_setting_t *s, const char *device, unsigned int port);
 
-// Refuses the settings that differ from what runs and could not be put to work without a restart.
-// After conf_check().
+// Refuses settings that differ from the running configuration and need a restart. After
+// conf_check().
 void conf_check_restart(struct conf_reader *r, const struct conf *running);
 
 // Refuses UDP ports of SAs that the cards of isolated ports do not give the gateway: they have
-// rules for those that ran at the start, of which the running configuration may have fewer.
+// rules for the ports of the start, of which the running configuration may have fewer.
 void conf_check_isolated_restart(struct conf_reader *r, const struct conf *running);
 
-// Fills in devices: names what is made of the members of ports, and lists all devices. After
+// Fills in devices: names the devices made of the members of ports, and lists all devices. After
 // conf_check_ports() has found no mistake.
 void conf_devices_list(struct conf *c);
 
@@ -75,7 +75,7 @@ struct conf_set {
 	unsigned int n;
 };
 
-// Those of n elements whose settings of these names (the last one is NULL) are all given.
+// Elements of n whose settings of these names (the last one is NULL) are all given.
 struct conf_set conf_set_given(
 	const struct conf_reader *r, enum conf_kind kind, const char *const names[]);
 
@@ -92,7 +92,7 @@ void conf_reject_equal(struct conf_reader *r, enum conf_kind kind, struct conf_s
 struct conf_names {
 	enum conf_kind kind;
 	const char *first;   // name; the next one is an item further on
-	struct conf_set set; // those that were accepted, sorted
+	struct conf_set set; // accepted elements, sorted
 	bool complete;       // all were
 };
 
@@ -105,15 +105,15 @@ void conf_check_names(struct conf_reader *r, enum conf_kind kind);
 // is none.
 int conf_names_find(const struct conf_names *n, const char *name);
 
-// Reports that a setting names an element that none of the lists (the last one is NULL) has,
-// unless its name may be one of those that were rejected.
+// Reports that a setting names an element that none of the lists (the last one is NULL) has, unless
+// an element with its name may have been rejected.
 void conf_names_reject(struct conf_reader *r, config_setting_t *s,
 	const struct conf_names *const lists[], const char *name);
 
-// What policies and rules have in common: checks ports, ICMP types and two prefixes, those of the
-// settings of these names, with each other and with the protocol. Returns the family of the
-// prefixes. One that was not given matches everything of the other's family; without either both
-// are ::/0, and the family is IP_ANY.
+// Common checks of policies and rules: ports, ICMP types and two prefixes, of the settings with
+// these names, with each other and with the protocol. Returns the family of the prefixes. One that
+// was not given matches everything of the other's family; without either both are ::/0, and the
+// family is IP_ANY.
 enum ip_family conf_check_selectors(struct conf_reader *r, const struct conf_option *options,
 	config_setting_t *item, uint16_t proto, const char *a_name, struct ip_prefix *a,
 	const char *b_name, struct ip_prefix *b);
@@ -126,8 +126,8 @@ bool conf_check_same_family(struct conf_reader *r, config_setting_t *item, const
 // Whether a matches every address that b matches.
 bool conf_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b);
 
-// Those of n elements without an unknown setting, which may stand for any, and of which none of
-// these names (the last one is NULL) was rejected.
+// Elements of n without an unknown setting, which may stand for any, and of which none of these
+// names (the last one is NULL) was rejected.
 struct conf_set conf_set_accepted(
 	const struct conf_reader *r, enum conf_kind kind, const char *const names[]);
 

@@ -32,7 +32,7 @@ static const char *port_ref(const struct conf_reader *r, unsigned int port)
 
 // --- VLANs ---
 
-// What is known about parents once every port was looked at.
+// Facts about parents, known once every port was checked.
 struct parents {
 	bool complete;               // every setting parent names a port
 	bool is[CONF_PORTS_MAX];     // of another one
@@ -112,9 +112,9 @@ static void complete_mtu(struct conf_reader *r, unsigned int port)
 			port_ref(r, p->parent), parent->mtu);
 }
 
-// Finds the parents of the ports that are VLANs, refuses what these must not have, and sets the mtu
-// of those without one. Ports without an address, which only parents may be, are refused. Returns
-// whether all addresses of ports are known.
+// Finds the parents of the ports that are VLANs, refuses settings that these must not have, and
+// sets the mtu of those without one. Ports without an address, which only parents may be, are
+// refused. Returns whether all addresses of ports are known.
 static bool check_vlans(struct conf_reader *r)
 {
 	const struct conf_names names = conf_names_sort(r, CONF_PORT);
@@ -155,7 +155,7 @@ struct devices {
 	unsigned int n;
 };
 
-// The device itself, without arguments behind the comma, but with that of a representor; a PCI
+// The device itself, without arguments after the comma, but with that of a representor; a PCI
 // address as sysfs has it.
 static const char *device_id(const char *device)
 {
@@ -259,7 +259,7 @@ static void check_members(struct conf_reader *r, struct devices *all, unsigned i
 	}
 }
 
-// What goes with members, and what does not.
+// Settings that members need, and settings that exclude them.
 static void check_member_settings(struct conf_reader *r, unsigned int port)
 {
 	if (!is_written(r, port, "members")) {

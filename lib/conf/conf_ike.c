@@ -82,7 +82,7 @@ static void spi_read(struct conf_reader *r, const struct conf_words *w)
 		change_new(r->ike, &c)->spi = spi;
 }
 
-// What the grammar allows in changes of a configuration alone.
+// Settings of changes that the grammar allows in a configuration alone.
 static bool change_check(
 	struct conf_reader *r, const struct conf_words *w, const struct conf_change *c)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the parts of lib/conf share while one configuration is read: the memory, the messages and
-// the files. Private to lib/conf, control thread only.
+// State that the parts of lib/conf share while one configuration is read: the memory, the messages
+// and the files. Private to lib/conf, control thread only.
 #pragma once
 
 #include <stdarg.h>
@@ -22,7 +22,7 @@ struct conf_reader {
 	size_t len;                    // octets, without the NUL that ends it
 	struct conf *c;                // being filled
 	const char *dir;               // of the tree
-	const struct conf *running;    // what a request is about; else NULL
+	const struct conf *running;    // subject of a request; else NULL
 	const struct conf *replaced;   // what a file is loaded for in the place of, or NULL
 	struct conf_ike *ike;          // being filled, by a request of an IKE daemon; else NULL
 	config_setting_t *root;        // of the config file
@@ -35,8 +35,8 @@ struct conf_reader {
 
 // conf_err.c: messages are collected, and never name the octets of a key.
 
-// Adds a message about a setting, put behind its file, line and name. The setting counts as
-// rejected from now on: see conf_given().
+// Adds a message about a setting, after its file, line and name. The setting counts as rejected
+// from now on: see conf_given().
 void conf_err(struct conf_reader *r, config_setting_t *s, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -59,17 +59,17 @@ const char *conf_show(const char *text);
 // The same in quotation marks.
 const char *conf_quote(const char *text);
 
-// For a message about a word that is unknown: what was probably meant, else that text.
+// For a message about a word that is unknown: the word that was probably meant, else that text.
 const char *conf_hint(const struct nearest *near, const char *otherwise);
 
-// Puts a word behind others, with a comma in between.
+// Appends a word to others, with a comma in between.
 const char *conf_join(const char *words, const char *word);
 
 // conf_file.c
 
-// Reads a file, called shown in messages, and what it includes; rejects what others can read.
-// Problems with the file itself are reported at where, on setting s (may be NULL). The caller hands
-// *file to config_destroy() in any case. True if the file could be parsed.
+// Reads a file, called shown in messages, and the files that it includes; rejects files that others
+// can read. Problems with the file itself are reported at where, on setting s (may be NULL). The
+// caller hands *file to config_destroy() in any case. True if the file could be parsed.
 bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, const char *shown,
 	struct conf_where where, config_setting_t *s);
 
@@ -103,7 +103,7 @@ config_setting_t *conf_tree_add(config_setting_t *to, const config_setting_t *fr
 // place, NULL where it has none; or NULL.
 void conf_print_list(FILE *out, const config_setting_t *list, const char *const *key_files);
 
-// What conf_load() and conf_change() have in common.
+// Shared by conf_load() and conf_change().
 
 // Runs fill(r) in an arena of its own, which makes r->c. Returns that; or NULL after writing to
 // errors all that was wrong with it, or that there was no memory for it.
@@ -128,9 +128,9 @@ config_setting_t *conf_member(const config_setting_t *group, const char *name);
 
 // conf_scan.c
 
-// Looks at a text that begins at where before libconfig does: reports what libconfig gets wrong,
-// and calls include() with each name that "@include" gives. False if libconfig must not see the
-// text.
+// Checks a text that begins at where before libconfig reads it: reports input that libconfig reads
+// wrongly, and calls include() with each name that "@include" gives. False if libconfig must not
+// see the text.
 bool conf_scan(struct conf_reader *r, struct conf_where where, const char *text, size_t len,
 	bool (*include)(struct conf_reader *r, const char *name, struct conf_where where));
 
@@ -139,6 +139,6 @@ bool conf_scan(struct conf_reader *r, struct conf_where where, const char *text,
 // Reads the keys of an SA whose other settings were read. True if the cipher's key was accepted.
 bool conf_key_read(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa);
 
-// Writes the keys of all SAs into their settings in the place of the names of files, which may have
-// others tomorrow, and notes those names in the tree.
+// Writes the keys of all SAs into their settings instead of the names of files, which may change,
+// and keeps those names in the tree.
 void conf_keys_keep(struct conf_reader *r);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The settings as data: where each may stand, what it may be, where it goes. They stand in
-// conf_option.def. Private to lib/conf and its test.
+// The settings as data: its place, its values, its field. They stand in conf_option.def. Private to
+// lib/conf and its test.
 #pragma once
 
 #include <stddef.h>
@@ -24,7 +24,7 @@ struct conf_type {
 	unsigned int kinds;  // libconfig types that it may be written as, CONF_KIND() of each
 	const void *words;   // the first; NULL: the choices of the option
 	size_t word_size;    // from one to the next; 0: there are none
-	// Reads text into field, or reports what is wrong with setting s.
+	// Reads text into field, or reports the mistake of setting s.
 	void (*parse)(const struct conf_value *v);
 	// Whether two fields have the same value; NULL: if their octets are the same.
 	bool (*equal)(const void *a, const void *b);
@@ -48,7 +48,7 @@ enum conf_shape {
 
 struct conf_option {
 	const char *name;
-	const char *aka; // what other programs call it, for messages: words; NULL: nothing else
+	const char *aka; // names in other programs, for messages: words; NULL: nothing else
 	enum conf_shape shape;
 	const struct conf_type *type;      // of a value or the elements of an array
 	const struct conf_option *options; // of a group or the items of a list
@@ -57,14 +57,13 @@ struct conf_option {
 	bool restart;       // a change is for the next start, not for a reload
 	unsigned int only;  // of an SA or a policy: the CONF_ONLY_* that it has to be; 0: any
 	const char *def;    // default, as in the file; NULL: none. Of an array: its one element.
-	const char *absent; // what applies where it is not set, if that does not say it all
+	const char *absent; // effect of its absence, if that needs words
 	uint32_t min, max;  // of an integer; no range if both are 0
-	const char *const
-		*choices;          // of conf_type_choice and conf_type_engine; NULL behind the last
-	unsigned int n_min, n_max; // elements of an array or list
-	size_t offset, size;       // the field; of an array: its first element
-	size_t count_offset;       // unsigned int: the number of elements
-	const char *help;          // for docs/configuration.md
+	const char *const *choices; // of conf_type_choice and conf_type_engine; NULL after the last
+	unsigned int n_min, n_max;  // elements of an array or list
+	size_t offset, size;        // the field; of an array: its first element
+	size_t count_offset;        // unsigned int: the number of elements
+	const char *help;           // for docs/configuration.md
 };
 
 // Where the value of an option goes.
@@ -88,7 +87,7 @@ const char *conf_word(const struct conf_option *o, unsigned int i);
 // Reports that a text is none that the option allows, with the nearest word if it has words.
 void conf_reject(const struct conf_value *v);
 
-// Reads digits, decimal or behind 0x. Returns what follows them; NULL if there are none or the
+// Reads digits, decimal or after 0x. Returns the text after them; NULL if there are none or the
 // number does not fit.
 const char *conf_number(uint32_t *v, const char *text);
 
@@ -113,7 +112,7 @@ const char *conf_not_unicast(const struct ip_prefix *p);
 // than two (RFC 3021, RFC 6164).
 bool conf_is_host(const struct ip_addr *a, const struct ip_prefix *net);
 
-// What an address is if it can not.
+// Kind of an address that is not allowed.
 const char *conf_no_host(const struct ip_addr *a);
 
 // Whether two texts are the same, or both NULL; two fields that point to texts; two prefixes; and
@@ -129,7 +128,7 @@ bool conf_option_equal(const struct conf_option *o, const void *base_a, const vo
 // An address or prefix as it is written best, any other text as it is.
 const char *conf_identity_plain(enum conf_kind kind, const char *text);
 
-// What identifies an item of a list: "to-b", "192.0.2.2", "fe80::1 port wan".
+// Identity of an item of a list: "to-b", "192.0.2.2", "fe80::1 port wan".
 const char *conf_identity(enum conf_kind kind, const config_setting_t *item);
 
 // A text in an element; "" if there is none, which is reported elsewhere.
@@ -137,8 +136,8 @@ const char *conf_text_in(const config_setting_t *item, const char *name);
 
 // conf_read.c
 
-// Reads a group's settings, and the defaults of those that it lacks, into the struct at base.
-// Without a group (NULL): the defaults.
+// Reads a group's settings, and the defaults of missing ones, into the struct at base. Without a
+// group (NULL): the defaults.
 void conf_read_group(struct conf_reader *r, const struct conf_option *options,
 	config_setting_t *group, void *base);
 
@@ -149,5 +148,5 @@ void conf_read_setting(struct conf_reader *r, const char *name);
 void conf_reject_missing(
 	struct conf_reader *r, config_setting_t *group, const struct conf_option *o);
 
-// What a value, or an element of an array, may be: "an integer from 576 to 9600".
+// The allowed values of a setting, or of an element of an array: "an integer from 576 to 9600".
 const char *conf_allowed(const struct conf_option *o);

@@ -235,7 +235,7 @@ void conf_parse_ports(const struct conf_value *v)
 	}
 }
 
-// "N" or "N-M", up to 255, as a range; returns what is behind it, or NULL.
+// "N" or "N-M", up to 255, as a range; returns the text after it, or NULL.
 static const char *parse_octets(uint32_t range[2], const char *text)
 {
 	const char *end = conf_number(&range[0], text);

@@ -7,7 +7,7 @@
 #include "conf_schema.h"
 #include "hex.h"
 
-#define SOCKET_PATH_MAX 107 // octets, with a zero behind them in struct sockaddr_un
+#define SOCKET_PATH_MAX 107 // octets, with a zero after them in struct sockaddr_un
 
 #define V4(o0, o1, o2, o3, bits)                                                                   \
 	{                                                                                          \

@@ -6,7 +6,7 @@
 
 #include "conf_schema.h"
 
-// What the number in front of a suffix is multiplied by. The last one has no suffix.
+// The factor of a suffix. The last one has no suffix.
 struct unit {
 	const char *suffix;
 	uint64_t factor;
@@ -65,7 +65,7 @@ static bool is_point(const char *text, bool in_fraction)
 	return text[0] == '.' && !in_fraction && isdigit((unsigned char)text[1]);
 }
 
-// Returns what follows the number; NULL if there is none, or too many digits.
+// Returns the text after the number; NULL if there is none, or too many digits.
 static const char *decimal_read(struct decimal *d, const char *text)
 {
 	bool fraction = false;

@@ -170,7 +170,7 @@ static enum drop transit_known_flow(struct worker *w, struct pkt *p, const struc
 	return DROP_NONE;
 }
 
-// Of a packet in clear. rule: the number of the one that has admitted the flow.
+// Forwards or punts a packet in clear. rule: the number of the rule that has admitted the flow.
 static __rte_always_inline void transit_forward(struct worker *w, struct pkt *p,
 	const struct flow_pkt *fp, const struct flow *f, uint32_t rule)
 {
@@ -261,8 +261,8 @@ static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct 
 	return DROP_NONE;
 }
 
-// First checks of the slow path. *through: the packet is to be forwarded or for the host, as far as
-// they show. Packets that the gateway itself processes take no part in flows.
+// First checks of the slow path. Sets *through if the packet is to be forwarded or punted. Local
+// packets have no flow.
 static enum drop slow_path_begin(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	const struct flow *f, bool *through)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Views of a running gateway, and the rows of lib/stats/field.def as tables: what the items of a
-// list have in JSON, and which metrics they give. Constant; any thread.
+// Views of a running gateway, and the rows of lib/stats/field.def as tables: the JSON fields of the
+// items of a list, and their metrics. Constant; any thread.
 #pragma once
 
 #include "control.h"
@@ -29,7 +29,7 @@ struct total_view {
 
 struct worker_view {
 	uint64_t worker, cpu, queues;
-	const char *idle; // what it does without packets
+	const char *idle; // its activity without packets
 	const char *state;
 	uint64_t stalled, stalls;
 	uint64_t longest_round_us; // from one pass to the next, sleep left out
@@ -55,7 +55,7 @@ struct port_view {
 	uint64_t up, link_changes, link_mbps; // link_mbps 0: not known
 	uint64_t rx_queues, mtu, vlan;        // vlan 0: it is none
 	struct device_counts counts;
-	// Who does it: "hardware", "software" or "off".
+	// How a piece of work is done: "hardware", "software" or "off".
 	const char *rx_checksum, *tx_checksum, *vlan_tags, *spread, *spread_esp, *spread_esp_udp;
 	uint64_t steered_sas;        // SAs that a rule of the card gives a queue
 	uint64_t to_host, from_host; // packets; UINT64_MAX: there is no host
@@ -143,7 +143,7 @@ struct rule_view {
 };
 
 struct memory_view {
-	const char *name, *what, *setting; // of what there are so many, and what says how many
+	const char *name, *what, *setting; // an array, and the member with its length
 	uint64_t used, size;
 	uint64_t entries_used, entries; // the same, or UINT64_MAX where octets are counted
 };
@@ -164,7 +164,7 @@ struct neighbour_view {
 
 #define VIEW_FLOW_SAS_MAX (2 * SA_NAME_MAX + 2) // octets of the names of the SAs of a flow
 
-// A flow: source and what goes out are those of the end that began.
+// A flow: source and outbound counters are those of the end that began it.
 struct flow_item_view {
 	char source[IP_ADDR_STRLEN], destination[IP_ADDR_STRLEN];
 	const char *state;
@@ -221,7 +221,7 @@ struct metric {
 	size_t offset; // of the value in the view; METRIC_OF_FIELD: the field's
 	double factor; // to be multiplied by; 0 or 1: the value as it is
 	bool positive; // there is no sample of 0
-	// Of an array, the name of the label that distinguishes its values; its value is word(i),
+	// For an array, the name of the label that distinguishes its values; its value is word(i),
 	// with i from first to n - 1. NULL: there is one value.
 	const char *label;
 	const char *(*word)(unsigned int i);
@@ -240,7 +240,7 @@ struct view_field {
 struct view_list {
 	const char *name, *help;
 	size_t size; // octets of a view
-	// Fills in the view of item i; false behind the last. See collect.h.
+	// Fills in the view of item i; false after the last. See collect.h.
 	bool (*collect)(void *view, const struct control *c, unsigned int i);
 };
 

@@ -144,7 +144,7 @@ static void test_addresses_come_and_go(void **state)
 	assert_int_equal(state_of(LAN, "2001:db8:1::9"), DAD_ASSIGNED);
 }
 
-// What a VRRP daemon adds is announced at once, from its link address, without a check.
+// An address that a VRRP daemon adds is announced at once, from its link address, without a check.
 static void test_guest_is_announced_at_once(void **state)
 {
 	const struct rte_ether_addr mac = {{0, 0, 0x5e, 0, 1, 7}};

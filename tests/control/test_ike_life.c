@@ -10,7 +10,7 @@
 
 // --- reloads ---
 
-// So many that lists of the snapshot before were too short for them.
+// A number for which the lists of the previous snapshot were too short.
 static void test_objects_outlive_reload(void **state)
 {
 	struct sa_out *out;
@@ -78,7 +78,7 @@ static void test_reload_collides(void **state)
 	conf_free(conf);
 }
 
-// --- what workers may still use ---
+// --- objects that workers may still use ---
 
 // Read under the address sanitizer.
 static void use(const struct sa_out *sa)

@@ -79,7 +79,8 @@ static void expect_member(const char *what, const char *severity, const char *de
 	desk_expect_event(event);
 }
 
-// The members of the WAN's port change within a tick; switches learn by what the new one announces.
+// The members of the WAN's port change within a tick; switches learn by the announcements of the
+// new one.
 static void test_members_change_within_a_tick(void **state)
 {
 	(void)state;
@@ -130,7 +131,7 @@ static void test_no_member(void **state)
 	assert_int_equal(arp_sent(WAN), 1);
 }
 
-// A VLAN of a port with members: switches learn by what it announces as well.
+// A VLAN of a port with members: switches learn by its announcements as well.
 static void test_vlan_of_members(void **state)
 {
 	(void)state;
@@ -177,7 +178,7 @@ static void test_request_comes_from_own_network(void **state)
 	assert_true(knows(WAN, "198.51.100.7"));
 }
 
-// What a worker posts comes through its ring.
+// Events of a worker pass its ring.
 static void test_events_come_through_ring(void **state)
 {
 	struct event e = {.kind = EVENT_NEIGH_NEEDED, .port = WAN, .addr = addr_of("192.0.2.9")};

@@ -87,7 +87,7 @@ struct frame frame_carry(const struct frame *sent);
 // Puts frames in a random order.
 void frames_shuffle(struct frame f[], unsigned int n, uint64_t *seed);
 
-// The frame after so many routers. IPv4 or IPv6.
+// The frame after that many routers. IPv4 or IPv6.
 struct frame frame_after_hops(const struct frame *in, uint8_t hops);
 
 // ARP: operation, sender and target as in the header; the sender is the port's neighbour.

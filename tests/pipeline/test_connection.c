@@ -109,7 +109,7 @@ struct step {
 	const char *name;
 	struct segment s[2];
 	unsigned int n;     // segments in one burst
-	uint64_t slow_path; // of these, those that took the slow path
+	uint64_t slow_path; // the packets of these on the slow path
 	enum flow_state state;
 };
 
@@ -202,7 +202,7 @@ static void test_reset_counts_only_in_window(void **state)
 	expect_segment("max = 1024; tcp = \"liberal\";", blind, DROP_NONE, FLOW_TCP_ESTABLISHED);
 }
 
-// Out of the window, or acknowledging what was not sent.
+// Out of the window, or acknowledging octets that were not sent.
 static void test_packets_out_of_window_drop(void **state)
 {
 	static const struct segment out = {BACK, ACK, SERVER + 1000000, CLIENT + 101, 10};
@@ -346,7 +346,7 @@ static void test_icmp_errors(void **state)
 	assert_int_equal(flow_count(t.g->flows), 0);
 	play(&t, opening, COUNT_OF(opening));
 
-	// From a router behind B, about a packet of the client.
+	// From a router of site B, about a packet of the client.
 	tcp_write(about, (struct segment){OUT, ACK, CLIENT + 101, SERVER + 201, 0});
 	len = error_write(error, "10.2.0.9", "10.1.0.5", 3, 3, about);
 	f = seal(&t.from_b, &t.seq, error, len);

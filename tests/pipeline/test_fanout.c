@@ -72,7 +72,7 @@ static void check_inner(struct workers *s, const uint8_t *ip)
 	s->n_sent++;
 }
 
-// Of what a worker has just sent, in the order of all workers.
+// Packets that a worker has just sent, in the order of all workers.
 static void check_sent(struct workers *s, const struct gateway *g)
 {
 	uint8_t inner[FRAME_MAX];
@@ -177,7 +177,7 @@ static unsigned int burst(struct workers *s, struct frame f[], bool out)
 	return n;
 }
 
-// The window is far smaller than what is in flight.
+// The window is far smaller than the number of packets in flight.
 static void run(bool out)
 {
 	for (uint64_t seed = 1; seed <= rounds(10); seed++) {
@@ -219,7 +219,7 @@ static void test_in(void **state)
 }
 
 // Packets are repeated while the first copies are still in a lane, others are forged or are
-// dummies: each is counted for what it is, and once.
+// dummies: each is counted once, under its reason.
 static void test_each_drop_counts_once(void **state)
 {
 	struct workers s = workers_new(SITE(.window = 64), 5);
@@ -452,7 +452,7 @@ static void test_short(void **state)
 	workers_free(&s);
 }
 
-// A worker that stops drops what is still in flight, and counts it.
+// A worker that stops drops packets that are still in flight, and counts them.
 static void test_stop_drops_what_is_in_flight(void **state)
 {
 	(void)state;

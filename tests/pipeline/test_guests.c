@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Addresses that programs of the host give a port, as VRRP daemons do. Proves that the gateway is
-// found at their link address and receives there, and that it announces what the host announces.
+// found at their link address and receives there, and that it forwards the announcements of the
+// host.
 #include "addrs.h"
 #include "arp.h"
 #include "nd.h"
@@ -25,7 +26,7 @@ static void guests_set(struct gateway *g, const char *const addr[], unsigned int
 	gateway_reload(g, g->conf);
 }
 
-// A gateway with a host behind its LAN, which has the virtual addresses.
+// A gateway with a host behind its port LAN, which has the virtual addresses.
 static struct gateway *gateway_with_guests(void)
 {
 	static const char *const both[] = {VIRTUAL_4, VIRTUAL_6};
@@ -135,7 +136,7 @@ static void test_announced(void **state)
 	gateway_free(g);
 }
 
-// Switches learn where the virtual router is from what it sends (RFC 5798 7.3).
+// Switches learn the place of the virtual router from its packets (RFC 5798 7.3).
 static void test_virtual_router_sends_from_its_mac(void **state)
 {
 	struct gateway *g = gateway_with_guests();
@@ -153,8 +154,8 @@ static void test_virtual_router_sends_from_its_mac(void **state)
 	gateway_free(g);
 }
 
-// What the configuration says about an address counts: the host behind another port, or a mistake
-// there, changes neither to which port an own address belongs nor what a broadcast is.
+// The address of the configuration counts: the host behind another port, or a mistake there,
+// changes neither to which port an own address belongs nor the broadcast addresses.
 static void test_configured(void **state)
 {
 	struct gateway *g = gateway_new(0,

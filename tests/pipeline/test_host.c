@@ -131,7 +131,7 @@ static void test_host_through_tunnel(void **state)
 	gateway_free(g);
 }
 
-// In clear on the unprotected side, a policy has to bypass what is for the host and what it sends.
+// In clear on the unprotected side, a policy has to bypass packets to and from the host.
 static void test_host_in_clear_needs_bypass(void **state)
 {
 	struct gateway *g = gateway_with_host(WAN, NULL);
@@ -151,7 +151,7 @@ static void test_host_in_clear_needs_bypass(void **state)
 	gateway_free(g);
 }
 
-// A rule for a tunnel is about what comes out of it, and not about packets in clear that follow
+// A rule for a tunnel is about decapsulated packets, and not about packets in clear that follow
 // others into the tunnel, for the host or for a group.
 static void test_tunnel_rule(void **state)
 {
@@ -193,7 +193,7 @@ static void test_reopened_connection_needs_a_rule(void **state)
 	(void)state;
 	gateway_host_pass(g, syn);
 	expect_all_sent(g, 1, LAN);
-	put32(header + 8, be32(frame_packet(&syn) + IP_LEN + 4) + 21); // what the SYN carries, too
+	put32(header + 8, be32(frame_packet(&syn) + IP_LEN + 4) + 21); // payload of the SYN, too
 	header[13] = 0x14;                                             // RST, ACK
 	expect_given(g, &reset, LAN);
 	gateway_expect_drop(g, &back, DROP_LOCAL_UNSERVED);
@@ -202,7 +202,7 @@ static void test_reopened_connection_needs_a_rule(void **state)
 	gateway_free(g);
 }
 
-// Nobody else sends from the host's addresses, which would open a way for answers.
+// No other station sends from the host's addresses, which would admit replies.
 static void test_host_source_forged_is_dropped(void **state)
 {
 	struct gateway *g = gateway_with_host(LAN, NULL);
@@ -223,7 +223,7 @@ static void test_host_source_forged_is_dropped(void **state)
 	gateway_free(g);
 }
 
-// What the kernel cannot send by the gateway.
+// Packets that the kernel cannot send through the gateway.
 static void test_refused(void **state)
 {
 	struct gateway *g = gateway_with_host(LAN, NULL);

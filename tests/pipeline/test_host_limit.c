@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits of what the host behind a port gets and sends. Proves that a flood, with forged sources or
+// Limits of packets to and from the host behind a port. Proves that a flood, with forged sources or
 // not, leaves other services, other peers and established connections their share.
 #include <netinet/in.h>
 
@@ -23,7 +23,7 @@ static const char rules[] =
 	" { name = \"snmp\"; host = true; action = \"accept\"; proto = \"udp\"; destination_port = "
 	"\"161\"; } );";
 
-// Gateway A with a host behind LAN.
+// Gateway A with a host behind port LAN.
 static struct gateway *gateway_with_host(unsigned int packets_per_second)
 {
 	char more[1024];
@@ -178,7 +178,7 @@ static void test_answers_to_flood_take_nothing(void **state)
 	gateway_free(g);
 }
 
-// A peer has a part of what all have. Others may have the same one by chance, but not all three.
+// A peer has a part of the limit of all. Others may have the same one by chance, but not all three.
 static void test_peer_has_its_part(void **state)
 {
 	static const char *const others[] = {"10.1.0.6", "10.1.0.7", "10.1.0.8"};

@@ -101,7 +101,7 @@ static void expect_all_complete(const struct batch *b)
 	}
 }
 
-// Through the tunnel, as at least so many frames.
+// Through the tunnel, as at least that many frames.
 static void check(enum outer outer, const char *sa_out, struct batch batch, unsigned int frames)
 {
 	const struct site s = {.mtu = WAN_MTU, .lan_mtu = LAN_MTU, .sa_out = sa_out};
@@ -159,7 +159,7 @@ static void test_fragmented_before_and_after(void **state)
 	check(OVER_V4, "df = \"clear\";", four, 14 * 97);
 }
 
-// Fragments of 8 octets each: the gateway need not send so many.
+// Fragments of 8 octets each: the gateway need not send that many.
 static void test_tiny_fragments_become_fewer(void **state)
 {
 	const struct batch four = {.n = 1, .len = 8000, .step = 8, .frag = DF},

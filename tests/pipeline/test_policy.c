@@ -129,7 +129,7 @@ static void test_from_outside(void **state)
 	check_rows(WAN, rows, COUNT_OF(rows));
 }
 
-// Every policy counts what it matched, for each worker.
+// Every policy counts the packets that it matched, for each worker.
 static void test_policies_count_by_worker(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -194,8 +194,8 @@ static void test_icmp(void **state)
 	gateway_free(g);
 }
 
-// What the same packet in clear is, by the side of its port: inbound, its destination is local, or
-// outbound, its source is.
+// The direction of the same packet in clear, by the side of its port: inbound, its destination is
+// local, or outbound, its source is.
 static void test_sides(void **state)
 {
 	static const char form[] =

@@ -397,7 +397,8 @@ static void test_own_v6(void **state)
 }
 
 // The source of an ICMP error is a router, which the SA of a host does not cover (RFC 4301 4.4.1),
-// and in clear it would reveal what the SA protects: none is sent, of the gateway or of others.
+// and in clear it would reveal content that the SA protects: none is sent, of the gateway or of
+// others.
 static void test_silent(void **state)
 {
 	struct gateway *a = site_transport(1, (struct site){0}),
