@@ -14,7 +14,7 @@ struct access_groups {
 	gid_t control, show;
 };
 
-// Finds the configured groups. Returns 0, or -EIO after logging those that do not exist.
+// Finds the configured groups. Returns 0, or -EIO after logging missing ones.
 int access_find(struct access_groups *groups, const struct conf *conf);
 
 // Lets the groups pass DPDK's folders, and the telemetry socket be used; with capture or

@@ -259,7 +259,7 @@ static void tick(struct gateway *g, uint64_t now_ms)
 static bool handle_events(struct gateway *g, uint64_t now_ms, uint64_t *next_tick)
 {
 	struct control *c = &g->control;
-	bool over = configure_over(c), handled = events_drain(c, now_ms);
+	bool over = configure_grace_over(c), handled = events_drain(c, now_ms);
 
 	reserve_collect(g->reserve, c->snapshot, now_ms);
 	if (now_ms >= *next_tick) {

@@ -196,7 +196,7 @@ static inline void beat(struct loop *l, unsigned int place)
 }
 
 // Leaves those of n frames that are processed here, and returns how many.
-static uint16_t keep_own(
+static uint16_t keep_owned(
 	struct loop *l, const struct loop_queue *q, struct rte_mbuf *m[], uint16_t n)
 {
 	n = fanout_receive(l->worker, m, n);
@@ -230,7 +230,7 @@ static uint16_t poll_queue(struct loop *l, struct loop_queue *q, uint16_t *kept)
 	if (unlikely(q->lacks_checksums))
 		rx_checksum_complete(l->worker, m, n);
 	if (unlikely(l->worker->fanout != NULL))
-		n = keep_own(l, q, m, n);
+		n = keep_owned(l, q, m, n);
 	if (likely(n > 0))
 		loop_pass(l, m, n);
 	*kept = n;

@@ -230,7 +230,7 @@ static void control_free(struct snapshot_control *c, struct objects *o)
 	if (c == NULL)
 		return;
 	for (unsigned int i = 0; i < c->n_sa; i++)
-		sa_ledger_give(o->ledger, c->sa[i]);
+		sa_ledger_release(o->ledger, c->sa[i]);
 	replaced_free(c);
 	free(c->sa);
 	free(c);

@@ -23,7 +23,7 @@ struct conf_reader {
 	struct conf *c;                // being filled
 	const char *dir;               // of the tree
 	const struct conf *running;    // subject of a request; else NULL
-	const struct conf *replaced;   // what a file is loaded for in the place of, or NULL
+	const struct conf *replaced;   // the configuration that a file is to replace, or NULL
 	struct conf_ike *ike;          // being filled, by a request of an IKE daemon; else NULL
 	config_setting_t *root;        // of the config file
 	struct conf_seen *seen;        // files read into the one that is being read

@@ -158,7 +158,7 @@ int configure_replace(struct control *c, struct conf *conf, struct snapshot *s, 
 	return 0;
 }
 
-bool configure_over(const struct control *c)
+bool configure_grace_over(const struct control *c)
 {
 	return c->retired != NULL && rte_rcu_qsbr_check(c->qsbr, c->retired_token, false) == 1;
 }

@@ -26,10 +26,10 @@ void configure_warn(const struct conf *conf, const struct snapshot *s);
 
 // Whether there is a retired snapshot that no worker can see any more. Call it before the events of
 // workers are drained: these include all events about it.
-bool configure_over(const struct control *c);
+bool configure_grace_over(const struct control *c);
 
-// Frees the retired snapshot, once configure_over() and the events are handled. With the gateway's
-// lock.
+// Frees the retired snapshot, once configure_grace_over() and the events are handled. With the
+// gateway's lock.
 void configure_retire(struct control *c);
 
 // Frees everything else when workers have ended; not the configuration.

@@ -177,5 +177,5 @@ void events_tick(struct control *c, uint64_t now_ms)
 	audit_tick(c, now_ms);
 	peers_tick(c, now_ms);
 	retire_tick(c);
-	ike_settle(c);
+	ike_commit(c);
 }

@@ -309,7 +309,7 @@ bool ike_request(struct control *c, const char *name, const char *text, size_t l
 		done = apply(&a);
 	else
 		fputs("out of memory for the request\n", errors);
-	ike_settle(c);
+	ike_commit(c);
 	pthread_mutex_unlock(&c->lock);
 	free(a.step);
 	conf_ike_free(request);
@@ -322,7 +322,7 @@ void ike_stop(struct control *c)
 	if (c->snapshot != NULL) // the start has not failed before
 		flush(c);
 	do { // policies leave in two steps
-		ike_settle(c);
+		ike_commit(c);
 		retire_all(c);
 	} while (c->ike.leaving != NULL);
 	free(c->ike.tunnels);

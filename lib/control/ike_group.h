@@ -70,7 +70,7 @@ void ike_peer_drop_empty(struct control *c, struct ike_peer *peer);
 void ike_chain_add(struct object **chain, struct object *o);
 void ike_chain_remove(struct object *o);
 
-// The object is not found any more: has it released after ike_settle() and a grace period.
+// The object is not found any more: has it released after ike_commit() and a grace period.
 // redecide: nor may decisions about flows be used any more.
-void ike_leave(struct control *c, struct object *o,
+void ike_unlink(struct control *c, struct object *o,
 	void (*release)(struct control *c, void *object), bool redecide);

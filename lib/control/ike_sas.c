@@ -86,7 +86,7 @@ static void snapshot_renew(struct control *c, bool redecide)
 	}
 }
 
-void ike_leave(struct control *c, struct object *o,
+void ike_unlink(struct control *c, struct object *o,
 	void (*release)(struct control *c, void *object), bool redecide)
 {
 	o->release = release;
@@ -95,7 +95,7 @@ void ike_leave(struct control *c, struct object *o,
 	c->ike.redecide |= redecide;
 }
 
-void ike_settle(struct control *c)
+void ike_commit(struct control *c)
 {
 	struct object *o = c->ike.leaving, *next;
 
@@ -247,7 +247,7 @@ static void sa_free_unused(struct control *c, struct ike_sa *o)
 {
 	ike_peer_drop_empty(c, o->object.peer);
 	if (o->sa != NULL)
-		sa_ledger_give(c->snapshot->objects->ledger, o->sa);
+		sa_ledger_release(c->snapshot->objects->ledger, o->sa);
 	free(o);
 }
 
@@ -418,7 +418,7 @@ void ike_sa_delete(struct control *c, struct ike_sa *o)
 			sa_udp_forget(c->snapshot->objects->sa_out_by_udp, sa_out_of(o->sa));
 	}
 	sad_remove(*objects_sad(c->snapshot->objects, o->sa->opt.direction), o->sa);
-	ike_leave(c, &o->object, sa_release, redecide);
+	ike_unlink(c, &o->object, sa_release, redecide);
 	ike_group_drop_empty(c, g);
 }
 

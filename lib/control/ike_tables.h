@@ -45,7 +45,7 @@ void ike_policy_delete(struct control *c, struct ike_policy *o);
 
 // Completes all changes since the last call, at the end of each request: deleted objects are freed
 // when no worker uses them any more, and flows are decided again if policies have changed.
-void ike_settle(struct control *c);
+void ike_commit(struct control *c);
 
 // Whether IKE is to be asked for an SA of the policy: at most once a second.
 bool ike_policy_asks(struct ike_policy *o, uint64_t now_ms);

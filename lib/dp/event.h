@@ -73,4 +73,4 @@ struct event {
 	uint64_t count;      // drops of the SA for the reason, by this worker
 };
 
-static_assert(sizeof(struct event) % 4 == 0, "rings want it so");
+static_assert(sizeof(struct event) % 4 == 0, "rte_ring element size must be a multiple of 4");

@@ -9,9 +9,9 @@
 
 #define PORTS_MAX 16
 
-// A port, which may be a VLAN, has its own number, and the host behind it IFACE_HOST() of that. The
-// number of a tunnel is the SPI of its first SA: SPIs below IFACE_TUNNEL_MIN are reserved (RFC
-// 4303 2.1).
+// A port, which may be a VLAN, has its own number, and the host behind the port IFACE_HOST() of
+// that number. The number of a tunnel is the SPI of its first SA: SPIs below IFACE_TUNNEL_MIN are
+// reserved (RFC 4303 2.1).
 #define IFACE_HOST(port) (PORTS_MAX + (port))
 #define IFACES_MAX       IFACE_HOST(PORTS_MAX)
 #define IFACE_TUNNEL_MIN 256u

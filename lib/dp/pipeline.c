@@ -169,7 +169,7 @@ static __rte_always_inline void open_for(struct worker *w, struct fan_burst *b)
 }
 
 // Claims a burst that a worker has put into a lane, and processes it.
-static __rte_always_inline bool help(struct worker *w, struct worker *keeper)
+static __rte_always_inline bool lane_work(struct worker *w, struct worker *keeper)
 {
 	struct fanout *f = keeper->fanout;
 	uint32_t index = lane_claim(&f->seal);
@@ -187,11 +187,11 @@ static __rte_always_inline bool help(struct worker *w, struct worker *keeper)
 	return true;
 }
 
-static __rte_always_inline bool help_any(struct worker *w)
+static __rte_always_inline bool lane_work_any(struct worker *w)
 {
 	// Each begins with its own lanes.
 	for (unsigned int i = 0; i < w->n_workers; i++)
-		if (help(w, w->peers[(w->id + i) % w->n_workers]))
+		if (lane_work(w, w->peers[(w->id + i) % w->n_workers]))
 			return true;
 	return false;
 }
@@ -205,12 +205,12 @@ bool pipeline_help(struct worker *w, uint64_t now)
 	pass_begin(w, now);
 	w->counters.passes++;
 	stages_begin(&w->stages);
-	helped = help_any(w);
+	helped = lane_work_any(w);
 	pass_end(w);
 	return helped;
 }
 
-static unsigned int take_opened(struct worker *w, struct fanout *f)
+static unsigned int lanes_accept(struct worker *w, struct fanout *f)
 {
 	unsigned int n = 0;
 
@@ -221,7 +221,7 @@ static unsigned int take_opened(struct worker *w, struct fanout *f)
 	return n;
 }
 
-static unsigned int take_sealed(struct worker *w, struct fanout *f)
+static unsigned int lanes_send(struct worker *w, struct fanout *f)
 {
 	unsigned int n = 0;
 
@@ -246,7 +246,7 @@ unsigned int pipeline_keep(struct worker *w, uint64_t now)
 	if (trace_begins(w))
 		return pipeline_keep_traced(w, now);
 	pass_begin(w, now);
-	n = take_opened(w, w->fanout) + take_sealed(w, w->fanout);
+	n = lanes_accept(w, w->fanout) + lanes_send(w, w->fanout);
 	while (encap_number(w) > 0)
 		n++;
 	fanout_update(w);

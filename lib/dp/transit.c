@@ -59,8 +59,8 @@ static struct flow_decision decision_of(const struct worker *w, const struct pkt
 }
 
 // Rules decide about the first packet of a connection; later ones are accepted with it, as long as
-// the rules are the same. Without the flow f, state is that of the packet. The kernel filters what
-// its programs send.
+// the rules are the same. Without the flow f, state is that of the packet. The kernel filters
+// packets of its own programs.
 static enum drop check_rules(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	const struct flow *f, enum rule_state state)
 {

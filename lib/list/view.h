@@ -38,7 +38,7 @@ struct worker_view {
 	uint64_t busy_ms, idle_ms; // since the start; idle: looking for packets that are not there
 };
 
-// What a device counts.
+// Counters of a device.
 struct device_counts {
 	uint64_t rx_packets, rx_bytes, rx_missed, rx_no_buffer, rx_errors;
 	uint64_t tx_packets, tx_bytes, tx_errors;

@@ -179,7 +179,7 @@ static void sa_remove(struct sa_record *record, const struct sa *sa)
 		sa_ledger_settle(record);
 }
 
-void sa_ledger_give(struct sa_ledger *l, struct sa *sa)
+void sa_ledger_release(struct sa_ledger *l, struct sa *sa)
 {
 	struct sa_record *record = sa->record;
 

@@ -73,7 +73,7 @@ void sa_ledger_settle(struct sa_record *record);
 
 // Gives an SA back, once no worker can reach it through the snapshot that took it. The last one
 // frees it. One that has not been added: also the thread that builds a snapshot.
-void sa_ledger_give(struct sa_ledger *l, struct sa *sa);
+void sa_ledger_release(struct sa_ledger *l, struct sa *sa);
 
 // The record of a key, which is in the file from now on; a new one, with bound 0, if there is none.
 // NULL with errno ENOMEM.

@@ -53,7 +53,7 @@ def frame(octets):
     return octets.hex()
 
 
-# What depends on when timers run: of lists while addresses are resolved and fragments wait.
+# Values that depend on timers: of lists while addresses are resolved and fragments wait.
 TIMED = {
     "totals": ("originated", "tx", "drops", "held"), "workers": ("originated", "tx", "drops", "held"),
     "ports": ("tx_packets", "tx_bytes"),

@@ -274,7 +274,7 @@ void desk_replace(struct conf *conf)
 
 	// The daemon waits for this before it loads another configuration.
 	if (desk.retired != NULL) {
-		assert_true(configure_over(&desk));
+		assert_true(configure_grace_over(&desk));
 		configure_retire(&desk);
 	}
 	assert_int_equal(configure_replace(&desk, conf, snapshot_of(conf), desk_now), 0);

@@ -190,7 +190,7 @@ void expect_sender(const char *of, const char *sa)
 void desk_tick(void)
 {
 	retire_tick(&desk);
-	ike_settle(&desk);
+	ike_commit(&desk);
 }
 
 void desk_settle(void)

@@ -13,19 +13,19 @@ static void test_unchanged_sa_outlives_replacement(void **state)
 	const struct sa_out *sa = desk_sa_out("out-4");
 
 	(void)state;
-	assert_false(configure_over(&desk));
+	assert_false(configure_grace_over(&desk));
 	desk_worker_begins();
 	desk_reload("audit = \"none\";", "");
 	assert_ptr_not_equal(desk.snapshot, before);
 	assert_int_equal(desk_generation(), 2);
 	assert_ptr_equal(desk.retired, before);
 	assert_ptr_equal(desk_sa_out("out-4"), sa); // unchanged, so it is the same
-	assert_false(configure_over(&desk));        // the worker may still use it
+	assert_false(configure_grace_over(&desk));  // the worker may still use it
 	desk_worker_passes();
-	assert_true(configure_over(&desk));
+	assert_true(configure_grace_over(&desk));
 	configure_retire(&desk);
 	assert_null(desk.retired);
-	assert_false(configure_over(&desk));
+	assert_false(configure_grace_over(&desk));
 }
 
 static void test_neighbours(void **state)
@@ -105,7 +105,7 @@ static void test_audit_retire(void **state)
 	desk_sa_counted("in-4")->drops[DROP_OF_SA_REPLAY] = 4;
 	desk_reload("audit = \"none\";", "");
 	desk_forget();
-	assert_true(configure_over(&desk));
+	assert_true(configure_grace_over(&desk));
 	configure_retire(&desk);
 	desk_expect_log("audit event=replay sa=in-4 more=3");
 }

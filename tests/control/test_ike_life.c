@@ -43,7 +43,7 @@ static void test_objects_outlive_reload(void **state)
 		assert_int_equal(listed_sas(), CONFIGURED_SAS + 200);
 		assert_true(running_clamps_mss(desk.snapshot));
 		expect_sender("ike.p", "ike.t0.out");
-		assert_true(configure_over(&desk));
+		assert_true(configure_grace_over(&desk));
 		configure_retire(&desk);
 		ask_add("sa del ike.t%u.out\nsa del ike.t%u.in\n", 10 + i, 10 + i);
 		snprintf(name, sizeof(name), "n%u", i);
@@ -135,10 +135,10 @@ static void test_generation_of_load(void **state)
 	retire_tick(&desk); // takes it out
 	generation = desk_generation();
 	desk_loading(true);
-	ike_settle(&desk);
+	ike_commit(&desk);
 	assert_int_equal(desk_generation(), generation);
 	desk_loading(false);
-	ike_settle(&desk);
+	ike_commit(&desk);
 	assert_int_equal(desk_generation(), generation + 1);
 }
 

@@ -270,7 +270,7 @@ static void test_request_waits_for_grace_period(void **state)
 	requests_tick(false, desk_now);
 	assert_non_null(next);
 	desk_worker_passes();
-	assert_true(configure_over(&desk));
+	assert_true(configure_grace_over(&desk));
 	configure_retire(&desk);
 	request(next);
 	assert_string_equal(status, "text");

@@ -152,7 +152,7 @@ static void sas_follow(struct sa_ledger *l)
 	p.opt.spi = 1;
 	assert_ptr_equal(sa_ledger_take(l, &p), sa[0]);
 	for (unsigned int i = 0; i < 4; i++)
-		sa_ledger_give(l, sa[i % 3]);
+		sa_ledger_release(l, sa[i % 3]);
 	assert_true(sa_ledger_find(l, &p.opt.cipher_key_id)->used >= used);
 }
 

@@ -82,7 +82,7 @@ int ike_gate_end(void **state)
 void ike_gate_tick(struct daemon *d)
 {
 	retire_tick(&d->c);
-	ike_settle(&d->c);
+	ike_commit(&d->c);
 }
 
 // Objects that workers may use are freed a pass later; here there is none meanwhile.
