@@ -21,6 +21,7 @@
 
 static struct sa_out sa;
 static bool fails, finishing; // recorded by fsync(); the daemon has stopped its workers
+static bool failed;           // the last fsync(): the file that was begun is removed next
 static atomic_uint failures;
 
 ssize_t __real_write(int fd, const void *from, size_t len);
@@ -70,6 +71,7 @@ int __wrap_fsync(int fd)
 	bool in_place, file = is_file(fd, &in_place);
 
 	if (fails && file) {
+		failed = true;
 		errno = EIO;
 		return -1;
 	}
@@ -88,7 +90,8 @@ int __wrap_unlink(const char *path)
 {
 	if (strstr(path, ".sequence") != NULL) {
 		printf("\tdisk_unlink();\n");
-		failures++;
+		failures += failed;
+		failed = false;
 	}
 	return __real_unlink(path);
 }
