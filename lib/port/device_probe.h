@@ -17,8 +17,8 @@ int device_find(uint16_t *id, const struct conf_port *c);
 // after a message.
 int device_identify(struct rte_eth_dev_info *info, uint16_t id, const struct conf_port *c);
 
-// Whether the device has the queues that its port has, which workers have divided up already. what:
-// "device" or "member", for the message. Returns 0, or -EIO after it.
+// Whether the device has the queues that its port has, which workers have divided up already. The
+// last argument is "device" or "member", for the message. Returns 0, or -EIO after it.
 int device_queues_check(const struct rte_eth_dev_info *info, const struct conf_port *c,
 	const char *what, uint16_t n_rx, uint16_t n_tx);
 

@@ -321,7 +321,7 @@ static void close_all(void)
 			close_one(&t.ports[i], conf, i);
 }
 
-// Returns whether the semaphore is posted within so many milliseconds.
+// Returns whether the semaphore is posted within that many milliseconds.
 static bool await(sem_t *s, unsigned int ms)
 {
 	struct timespec end;

@@ -163,8 +163,8 @@ static void access_check(struct port *p)
 	p->is_denied = denied;
 }
 
-// Reports what has changed about an open port: its interface has a smaller mtu than the port, or
-// its driver may not connect to the socket of its peer again.
+// Reports changes of an open port: its interface has a smaller mtu than the port, or its driver may
+// not connect to the socket of its peer again.
 static void port_check(struct port *p)
 {
 	if (p->bond != NULL)

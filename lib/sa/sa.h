@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Security associations (RFC 4301 4.4.2), one struct for each direction. Made and freed by the
-// control thread; workers read them, and write only what says so.
+// control thread; workers read them, and write only fields whose comments allow it.
 #pragma once
 
 #include <assert.h>
@@ -25,8 +25,8 @@
 #define SA_OUTER_MAX   48 // octets of the largest outer IP header, and a UDP header
 #define SA_WORKERS_MAX CRYPTO_WORKERS_MAX
 #define SA_RECENT_MS   2000
-// Last sequence numbers (RFC 4303 3.3.3). With ESN it is so far from 2^64 that what workers take
-// beyond it does not wrap.
+// Last sequence numbers (RFC 4303 3.3.3). With ESN it is so far below 2^64 that numbers allocated
+// beyond it do not wrap.
 #define SA_SEQ_MAX UINT32_MAX
 #define SA_ESN_MAX (UINT64_MAX - UINT16_MAX)
 
@@ -46,7 +46,7 @@ struct nexthop;
 struct sa_path;
 struct sa_record;
 
-// What is read of an SA for each packet. Constant, but for the fields that say otherwise.
+// Fields of an SA that are read for each packet. Constant, unless noted.
 struct sa_per_packet {
 	union {
 		rte_be32_t spi; // outbound
@@ -84,7 +84,7 @@ struct sa_per_packet {
 	};
 };
 
-// A worker's part of an SA, on a line for packets and others for what is rare. Written by that
+// A worker's part of an SA, on a cache line for packets and others for rare cases. Written by that
 // worker and read by the control thread; per_packet is a copy, which the control thread writes.
 struct sa_per_worker {
 	struct sa_per_packet per_packet;
@@ -92,9 +92,9 @@ struct sa_per_worker {
 #include "sa_counter.def"
 	uint64_t drops[DROP_OF_SA_COUNT]; // by drop_info[].of_sa
 	struct sa_audit audit;
-	struct rate_bucket errors;   // of inbound SAs: about what came out of it
-	struct rate_bucket echoes;   // of inbound SAs: replies to what came out of it
-	struct rate_bucket host[2];  // of inbound SAs: what came out of it for the host, by class
+	struct rate_bucket errors;   // of inbound SAs: about decapsulated packets
+	struct rate_bucket echoes;   // of inbound SAs: replies to decapsulated packets
+	struct rate_bucket host[2];  // of inbound SAs: decapsulated packets for the host, by class
 	uint64_t replay_sample_next; // of inbound SAs: TSC, see replay_reason() of lib/dp
 } __rte_cache_aligned;
 
@@ -115,7 +115,7 @@ struct sa_peer {
 	rte_be16_t port;
 };
 
-// What an SA is made of. Key octets and engine stay the caller's.
+// Parameters of a new SA. The caller keeps ownership of key octets and engine.
 struct sa_params {
 	struct sa_options opt;
 	struct sa_live live;
@@ -135,10 +135,10 @@ static inline struct sa_peer sa_peer_configured(const struct sa_options *o)
 	return (struct sa_peer){o->remote, o->in_udp ? rte_cpu_to_be_16(o->udp_remote_port) : 0};
 }
 
-// What both directions share: members of a struct sa_out or sa_in, as opt.direction says. Constant
-// but for the fields that say otherwise.
+// Fields that both directions share: members of a struct sa_out or sa_in, by opt.direction.
+// Constant, unless noted.
 struct sa {
-	struct sa_per_packet per_packet;  // what the copies for workers are made of
+	struct sa_per_packet per_packet;  // source of the copies for workers
 	struct sa_per_worker *per_worker; // the array of the struct sa_out or sa_in
 	rte_be32_t spi;
 	unsigned int n_workers; // in per_worker; outbound the control thread is the last
@@ -150,11 +150,11 @@ struct sa {
 	struct {
 		struct sa_live live;
 		struct lifetime lifetime;
-		// What stop is made of: why its life is over, an enum drop; and whether its local
-		// address must not be used.
+		// Sources of stop: the reason for the end of its life, an enum drop; and whether
+		// its local address must not be used.
 		uint8_t ended;
 		bool local_unusable;
-		// When its bytes were last found to have grown, and what they were then; 0: never.
+		// Time of the last growth of its bytes, and their number then; 0: never.
 		uint64_t seen_ms, seen_bytes;
 		// When that was last checked; octets in a second, recently.
 		uint64_t looked_ms, rate;
@@ -184,7 +184,8 @@ struct sa_path {
 	// Octets of it that are put in front of ESP: in transport mode without the IP header.
 	uint8_t outer_len;
 	uint8_t framing; // an enum sa_framing
-	// Of an IPv4 header's words behind the first eight octets (RFC 1071), in host byte order.
+	// Sum of an IPv4 header's words after the first eight octets (RFC 1071), in host byte
+	// order.
 	uint16_t outer_sum;
 	// Largest inner packet whose ESP packet fits the path MTU; in transport mode, where that
 	// depends on the packet's headers (esp_out_mtu()), whatever they are.
@@ -204,8 +205,8 @@ struct sa_dummies {
 
 struct sa_out {
 	struct sa sa;
-	// Last number allocated; written by workers. Alone on its line: what they only read of the
-	// SA stays in the caches of all.
+	// Last number allocated; written by workers. Alone on its line, so that fields that they
+	// only read stay in all caches.
 	_Atomic uint64_t seq __rte_cache_aligned;
 	struct sa_dummies dummies __rte_cache_aligned;
 	// Written by the control thread. Workers read seq_recent: numbers above it were allocated
@@ -215,7 +216,7 @@ struct sa_out {
 		uint64_t seq_max;      // last number there is; constant
 		uint64_t seq_reserved; // see sa_out_allow()
 		struct sa_peer peer;   // that the path leads to
-		// That it shall lead to once there is memory for another path; none: there is none.
+		// Its next peer, once there is memory for another path; none: there is none.
 		struct sa_peer pending;
 		uint64_t sent_seq; // last number allocated when a NAT-keepalive was last considered
 		uint64_t sent_ms; // when the last packet or NAT-keepalive was sent, as far as known
@@ -258,16 +259,16 @@ struct key_id sa_numbers_id(const struct sa_options *o);
 // inbound, no number up to seq is accepted any more.
 void sa_start_behind(struct sa *sa, uint64_t seq);
 
-// The highest number that was used: outbound of those that were reserved, inbound accepted. Control
-// thread; workers may use the SA.
+// The highest number that was used: outbound a reserved, inbound an accepted one. Control thread;
+// workers may use the SA.
 uint64_t sa_numbers_used(const struct sa *sa);
 
-// Changes what may change while the SA is in use. What has been used of its lifetimes counts; if it
-// had been stopped for a lifetime that is longer now, it continues. Control thread.
+// Changes the options that may change while the SA is in use. The used part of its lifetimes
+// counts; if it had been stopped for a lifetime that is longer now, it continues. Control thread.
 void sa_change(struct sa *sa, const struct sa_live *live);
 
-// A path for an SA: to peer by nexthop, with a path MTU of link_mtu octets of IP packet. NULL
-// with errno ENOMEM. It is the caller's, to be freed with line_free(), until sa_out_path_set().
+// A path for an SA: to peer by nexthop, with a path MTU of link_mtu octets of IP packet. NULL with
+// errno ENOMEM. The caller owns it, and frees it with line_free(), until sa_out_path_set().
 struct sa_path *sa_path_new(const struct sa *sa, const struct sa_peer *peer,
 	const struct nexthop *nexthop, uint16_t link_mtu);
 
@@ -278,13 +279,13 @@ struct sa_path *sa_path_resized(const struct sa *sa, const struct sa_path *path,
 // Control thread.
 struct sa_path *sa_out_path_set(struct sa_out *sa, struct sa_path *path);
 
-// Octets of the largest piece, an inner packet or what is behind a header, whose ESP packet is at
+// Octets of the largest piece, an inner packet or the octets after a header, whose ESP packet is at
 // most mtu octets long with outer_len octets in front of ESP (RFC 4303 2). 0 if nothing fits.
 uint16_t sa_inner_mtu(const struct sa *sa, uint16_t outer_len, uint16_t mtu);
 
-// What an SA has used of its lifetime. Its packets are sequence numbers: outbound those that were
-// allocated, inbound the highest accepted, or the packets if they are more. Control thread; workers
-// may use it.
+// Used part of the lifetime of an SA. Its packets are sequence numbers: outbound the allocated
+// ones, inbound the highest accepted, or the packets if they are more. Control thread; workers may
+// use it.
 void sa_used(struct sa *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS]);
 
 // Stops an SA, because there is nothing left in this unit. An inbound SA does not end with its last
@@ -313,8 +314,8 @@ uint64_t sa_out_life_end(const struct sa_out *sa);
 // The last number allocated, at most that. Any thread.
 uint64_t sa_out_seq(const struct sa_out *sa);
 
-// Notes which numbers are recent: those allocated in the last SA_RECENT_MS, and in as long before.
-// To be called more often than that. Control thread.
+// Records the recent numbers: those allocated in the last SA_RECENT_MS, and in as long before. To
+// be called more often than that. Control thread.
 void sa_out_sample(struct sa_out *sa, uint64_t now_ms);
 
 // Whether the SA allocated, in the last seconds, a number whose low 32 bits are these. Any thread.
@@ -393,7 +394,7 @@ static inline struct sa_per_worker *sa_in_at(const struct sa_in *sa, size_t plac
 	return (struct sa_per_worker *)RTE_PTR_ADD(sa->per_worker, place);
 }
 
-// Prefetches what is needed to open a packet with this lower half of a sequence number.
+// Prefetches the memory to open a packet with this lower half of a sequence number.
 static inline void sa_in_prefetch(const struct sa_in *sa, size_t place, uint32_t seq)
 {
 	const struct sa_per_packet *per_packet = &sa_in_at(sa, place)->per_packet;
@@ -413,7 +414,7 @@ static inline const struct sa_path *sa_out_path_at(const struct sa_out *sa, size
 	return atomic_load_explicit(&sa_out_at(sa, place)->per_packet.path, memory_order_acquire);
 }
 
-// Both together prefetch what is needed to frame a packet; the second waits for the first.
+// Both together prefetch the memory to frame a packet; the second waits for the first.
 static inline void sa_out_prefetch(const struct sa_out *sa, size_t place)
 {
 	__builtin_prefetch(sa_out_at(sa, place), 1);
@@ -425,8 +426,8 @@ static inline void sa_path_prefetch(const struct sa_out *sa, size_t place)
 	rte_prefetch0(sa_out_path_at(sa, place));
 }
 
-// Allocates n sequence numbers and returns the first (RFC 4303 3.3.3). Those above seq_max must not
-// be used. Any worker.
+// Allocates n sequence numbers and returns the first (RFC 4303 3.3.3). Numbers above seq_max must
+// not be used. Any worker.
 static inline uint64_t sa_out_seq_alloc(struct sa_out *sa, uint32_t n)
 {
 	return atomic_fetch_add_explicit(&sa->seq, n, memory_order_relaxed) + 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A change against workers that look up: the control thread prepares an object and commits it, or
 // unlinks one, and frees it after a grace period, with lib/control/retire.c and DPDK's QSBR as they
-// are. An object is found by an index; a flow remembers what it found, for the generation of the
+// are. An object is found by an index; a flow keeps the found object, for the generation of the
 // snapshot. Proves for all interleavings: a worker never uses an object or a snapshot that was
 // freed or is not complete, and everything that leaves is freed once, as soon as no worker uses it.
 #include <stdlib.h>
@@ -140,7 +140,7 @@ static void object_release(struct control *c, void *object)
 	model->n_freed++;
 }
 
-// What was decided about flows for the generation before is not used any more.
+// Cached decisions of the previous generation are not used any more.
 static void generation_renew(void)
 {
 	struct snapshot *old = model->published, *next = explore_alloc(sizeof(*next));
