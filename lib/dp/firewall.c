@@ -148,7 +148,7 @@ uint32_t firewall_rule_of(const struct worker *w, const struct pkt *p, enum rule
 {
 	unsigned int i = rule_find(w, p, state);
 
-	return is_default(w, i) ? 0 : i + 1;
+	return is_default(w, i) ? 0 : rule_set_at(w->snapshot->rules, i)->number;
 }
 
 bool firewall_accepts_invalid(struct worker *w, const struct pkt *p)

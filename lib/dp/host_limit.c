@@ -29,7 +29,7 @@ static uint8_t share_of_rule(const struct worker *w, uint32_t rule)
 	if (rule == 0)
 		return HOST_OWN;
 	return (uint8_t)RTE_MIN(
-		HOST_RULES + rule_set_at(w->snapshot->rules, rule - 1)->place, HOST_SHARES - 1u);
+		HOST_RULES + rule_set_numbered(w->snapshot->rules, rule)->place, HOST_SHARES - 1u);
 }
 
 struct host_limit host_limit_of(

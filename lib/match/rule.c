@@ -7,13 +7,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <rte_common.h>
+
 #define PART 32 // rules
 
 static_assert(RULE_STATES == 4, "categories of librte_acl");
 
 struct rule_set {
 	struct classifier *classifier[RULE_SCOPES];
-	unsigned int n; // with the fallback
+	uint16_t *index; // of rules, by number
+	unsigned int n;  // with the fallback
 	struct rule rule[];
 };
 
@@ -76,6 +79,19 @@ static int rules_compile(struct rule_set *s, enum rule_scope scope)
 	return s->classifier[scope] != NULL ? 0 : -errno;
 }
 
+// False: there is no memory.
+static bool rules_index(struct rule_set *s)
+{
+	unsigned int last = 0;
+
+	for (unsigned int i = 0; i < s->n; i++)
+		last = RTE_MAX(last, (unsigned int)s->rule[i].number);
+	s->index = calloc(last + 1, sizeof(s->index[0]));
+	for (unsigned int i = 0; s->index != NULL && i < s->n; i++)
+		s->index[s->rule[i].number] = (uint16_t)i;
+	return s->index != NULL;
+}
+
 struct rule_set *rule_set_new(
 	const struct rule rules[], unsigned int n, const struct rule *fallback)
 {
@@ -87,6 +103,8 @@ struct rule_set *rule_set_new(
 	s->n = n + 1;
 	memcpy(s->rule, rules, n * sizeof(s->rule[0]));
 	s->rule[n] = *fallback;
+	if (!rules_index(s))
+		rc = -ENOMEM;
 	for (enum rule_scope scope = 0; scope < RULE_SCOPES && rc == 0; scope++)
 		rc = rules_compile(s, scope);
 	if (rc < 0) {
@@ -105,6 +123,7 @@ void rule_set_free(struct rule_set *s)
 		return;
 	for (enum rule_scope scope = 0; scope < RULE_SCOPES; scope++)
 		classifier_free(s->classifier[scope]);
+	free(s->index);
 	free(s);
 }
 
@@ -116,6 +135,11 @@ unsigned int rule_set_count(const struct rule_set *s)
 const struct rule *rule_set_at(const struct rule_set *s, unsigned int i)
 {
 	return &s->rule[i];
+}
+
+const struct rule *rule_set_numbered(const struct rule_set *s, uint32_t number)
+{
+	return &s->rule[s->index[number]];
 }
 
 unsigned int rule_set_decide(const struct rule_set *s, enum rule_scope scope,

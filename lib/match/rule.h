@@ -46,6 +46,9 @@ void rule_set_free(struct rule_set *s);
 unsigned int rule_set_count(const struct rule_set *s);
 const struct rule *rule_set_at(const struct rule_set *s, unsigned int i);
 
+// The rule with a number, which the set has. Workers.
+const struct rule *rule_set_numbered(const struct rule_set *s, uint32_t number);
+
 // The index of the rule that decides about a packet of the scope; of the fallback if none does.
 // Workers.
 unsigned int rule_set_decide(const struct rule_set *s, enum rule_scope scope,

@@ -119,6 +119,33 @@ static void test_services(void **state)
 	gateway_free(g);
 }
 
+// Rules in another order after a reload.
+static void test_services_after_reload(void **state)
+{
+	static const char other_order[] =
+		"rules = ("
+		" { name = \"bgp\"; host = true; action = \"accept\"; proto = \"tcp\"; "
+		"destination_port = \"179\"; },"
+		" { name = \"ssh\"; host = true; action = \"accept\"; proto = \"tcp\"; "
+		"destination_port = \"22\"; } ); host = { packets_per_second = 10; };";
+	struct gateway *g = gateway_with_host(10);
+	struct frame ssh = segment((struct segment){"10.1.0.5", 1, SSH, SYN, CLIENT, 0, false});
+	struct frame bgp = segment((struct segment){"10.1.0.5", 1, BGP, SYN, CLIENT, 0, false});
+	struct conf *conf;
+	char text[8192];
+
+	(void)state;
+	site_a_conf(
+		text, sizeof(text), (struct site){.more = other_order, .wan = "host = \"gw0\";"});
+	conf = harness_conf(text, strlen(text), stderr);
+	assert_non_null(conf);
+	gateway_reload(g, conf);
+	conf_free(conf);
+	flood(g, &bgp);
+	gateway_expect_punted(g, ssh);
+	gateway_free(g);
+}
+
 // A stranger who forges his source cannot have an established connection.
 static void test_forged_reset_has_no_effect(void **state)
 {
@@ -231,6 +258,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_services),
+		pipeline_test(test_services_after_reload),
 		pipeline_test(test_forged_reset_has_no_effect),
 		pipeline_test(test_one_answer_establishes_nothing),
 		pipeline_test(test_answers_to_flood_take_nothing),
