@@ -27,7 +27,8 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 // configuration of the snapshot. Returns 0, or -ENOMEM, and nothing has changed.
 int build_commit(struct snapshot *s, const struct conf *conf);
 
-// Just after it was published: workers do not find the SAs any more that only the old one has.
+// Just before it is published: workers do not find the SAs any more that only the old one has. So
+// whoever sees the new generation has none of them, also not in packets handed to another worker.
 void build_leave(const struct snapshot *old);
 
 // When no worker can see the old one any more, in the place of which s was published: it is freed

@@ -264,12 +264,14 @@ int build_sas_commit(struct snapshot *s, const struct conf *conf)
 	return 0;
 }
 
+// Two of the configuration may be one object.
 void build_leave(const struct snapshot *old)
 {
-	for (unsigned int i = 0; i < old->control->n_sa; i++) {
-		const struct sa *sa = old->control->sa[i];
+	const struct snapshot_control *c = old->control;
 
-		if (sa->refs == 1) // that of old
-			sad_remove(*objects_sad(old->objects, sa->opt.direction), sa);
-	}
+	for (unsigned int i = 0; i < c->n_sa; i++)
+		if (--c->sa[i]->refs == 0)
+			sad_remove(*objects_sad(old->objects, c->sa[i]->opt.direction), c->sa[i]);
+	for (unsigned int i = 0; i < c->n_sa; i++)
+		c->sa[i]->refs++; // until it is retired
 }

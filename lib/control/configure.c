@@ -129,8 +129,8 @@ static void publish(struct control *c, struct conf *conf, struct snapshot *s,
 	address_add(c, conf, s, c->snapshot);
 	address_apply(c, s);
 	c->retired = c->snapshot;
-	atomic_store_explicit(&c->snapshot, s, memory_order_release);
 	build_leave(c->retired);
+	atomic_store_explicit(&c->snapshot, s, memory_order_release);
 	c->retired_token = rte_rcu_qsbr_start(c->qsbr);
 	settings_apply(c, conf);
 	neighbours_unset(c, c->conf, now_ms);

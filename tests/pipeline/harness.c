@@ -190,8 +190,8 @@ void gateway_reload(struct gateway *g, struct conf *conf)
 	conf->n_workers = RTE_MAX(conf->n_workers, 2u);
 	s = snapshot_of(conf, old);
 	build_commit(s, conf);
-	gateway_publish(g, s);
 	build_leave(old);
+	gateway_publish(g, s);
 	if (g->qsbr != NULL)
 		rte_rcu_qsbr_synchronize(g->qsbr, RTE_QSBR_THRID_INVALID);
 	build_retire(g->snapshot, old);

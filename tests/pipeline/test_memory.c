@@ -186,8 +186,8 @@ static bool apply(struct gateway *g, struct step step, FILE *errors)
 		fputs("out of memory", errors);
 		return false;
 	}
-	gateway_publish(g, s);
 	build_leave(old);
+	gateway_publish(g, s);
 	build_retire(s, old);
 	conf_free(g->conf);
 	g->conf = conf;
