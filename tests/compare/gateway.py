@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../e2e"))
 from peer import packet_socket  # pylint: disable=wrong-import-position
 
 PATIENCE_S = 60
-UNTAKEN_S = 2  # after which a device has not taken a frame
+UNTAKEN_S = 3  # without another frame, after which a device has not taken the rest
 INSTANCE = "same"
 PORTS = ("lan", "wan")
 # Link addresses of the gateway's ports, and of the stations at the other end of their cables.
@@ -206,14 +206,17 @@ class Gateway:
         return frames
 
     def settle(self, sent):
-        """Waits until it has processed all that it has received, which are so many frames, or one less if the device takes
-        none of the last one. Returns how many."""
-        begin = time.monotonic()
+        """Waits until it has processed all that it has received: that many frames, or fewer if the device takes no more of
+        them. Returns how many."""
+        begin = taken = time.monotonic()
+        received = 0
         while True:
             t = self.list("totals")[0]
-            waited = time.monotonic() - begin
-            if (t["rx"] >= sent or waited > UNTAKEN_S) and \
+            now = time.monotonic()
+            if t["rx"] > received:
+                received, taken = t["rx"], now
+            if (received >= sent or now - taken > UNTAKEN_S) and \
                     t["rx"] + t["originated"] == t["tx"] + t["drops"] + t["local"] + t["held"]:
-                return t["rx"]
-            if waited > PATIENCE_S:
+                return received
+            if now - begin > PATIENCE_S:
                 raise Failure(f"{self.build.name}: frames are missing: {t}, sent {sent}")
