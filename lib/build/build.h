@@ -29,7 +29,7 @@ int build_commit(struct snapshot *s, const struct conf *conf);
 
 // Just before it is published: workers do not find the SAs any more that only the old one has. So
 // whoever sees the new generation has none of them, also not in packets handed to another worker.
-void build_leave(const struct snapshot *old);
+void build_unlink(const struct snapshot *old);
 
 // When no worker can see the old one any more, in the place of which s was published: it is freed
 // with the SAs, and the numbers of policies and rules, that s does not share.

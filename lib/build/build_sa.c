@@ -231,13 +231,6 @@ static void sas_begin(struct snapshot *s, const struct conf *conf)
 	}
 }
 
-static void *sad_replace(struct objects *o, enum sa_direction direction, void *grown)
-{
-	return grown == NULL ? NULL
-			     : atomic_exchange_explicit(objects_sad(o, direction),
-				       (struct sad *)grown, memory_order_release);
-}
-
 int build_sas_commit(struct snapshot *s, const struct conf *conf)
 {
 	struct objects *o = s->objects;
@@ -250,8 +243,8 @@ int build_sas_commit(struct snapshot *s, const struct conf *conf)
 	}
 	replaced = s->control->replaced;
 	table = replaced + next.n_out;
-	table[SAD_IN] = sad_replace(o, SA_IN, table[SAD_IN]);
-	table[SAD_OUT] = sad_replace(o, SA_OUT, table[SAD_OUT]);
+	table[SAD_IN] = objects_sad_replace(o, SA_IN, table[SAD_IN]);
+	table[SAD_OUT] = objects_sad_replace(o, SA_OUT, table[SAD_OUT]);
 	sas_begin(s, conf);
 	for (unsigned int i = 0; i < next.n_out; i++)
 		if (replaced[i] != NULL)
@@ -264,8 +257,8 @@ int build_sas_commit(struct snapshot *s, const struct conf *conf)
 	return 0;
 }
 
-// Two of the configuration may be one object.
-void build_leave(const struct snapshot *old)
+// SAs of the configuration with equal options are one object, with a reference for each.
+void build_unlink(const struct snapshot *old)
 {
 	const struct snapshot_control *c = old->control;
 

@@ -129,7 +129,7 @@ static void publish(struct control *c, struct conf *conf, struct snapshot *s,
 	address_add(c, conf, s, c->snapshot);
 	address_apply(c, s);
 	c->retired = c->snapshot;
-	build_leave(c->retired);
+	build_unlink(c->retired);
 	atomic_store_explicit(&c->snapshot, s, memory_order_release);
 	c->retired_token = rte_rcu_qsbr_start(c->qsbr);
 	settings_apply(c, conf);

@@ -126,9 +126,7 @@ static bool sa_reserve(struct control *c, const struct sa *sa)
 	if (!sa_list_reserve(&all->sas, all->sas.n_in, all->sas.n_out) ||
 		!objects_sad_grow(all, direction, 1, &grown))
 		return false;
-	if (grown != NULL)
-		retire(c, atomic_exchange_explicit(
-				  objects_sad(all, direction), grown, memory_order_release));
+	retire(c, objects_sad_replace(all, direction, grown));
 	return true;
 }
 

@@ -80,3 +80,10 @@ bool objects_sad_grow(
 		sad_add(*grown, direction == SA_OUT ? &l->out[i]->sa : &l->in[i]->sa);
 	return *grown != NULL;
 }
+
+struct sad *objects_sad_replace(struct objects *o, enum sa_direction direction, struct sad *grown)
+{
+	return grown == NULL ? NULL
+			     : atomic_exchange_explicit(
+				       objects_sad(o, direction), grown, memory_order_release);
+}

@@ -62,6 +62,11 @@ static inline struct sad *_Atomic *objects_sad(struct objects *o, enum sa_direct
 bool objects_sad_grow(
 	const struct objects *o, enum sa_direction direction, unsigned int n, struct sad **grown);
 
+// Puts a table that was made in the place of the one in use, and returns that: the caller's, to be
+// freed with line_free() after a grace period. NULL: replaces nothing, and returns NULL. Control
+// thread.
+struct sad *objects_sad_replace(struct objects *o, enum sa_direction direction, struct sad *grown);
+
 // Lets the number name the policy, and sets the SA that it sends through. NULL: no worker uses the
 // policy any more, so that its counters begin at 0 again. Control thread.
 void objects_policy_set(struct objects *o, uint16_t number, const struct spd_policy *policy);

@@ -190,7 +190,7 @@ void gateway_reload(struct gateway *g, struct conf *conf)
 	conf->n_workers = RTE_MAX(conf->n_workers, 2u);
 	s = snapshot_of(conf, old);
 	build_commit(s, conf);
-	build_leave(old);
+	build_unlink(old);
 	gateway_publish(g, s);
 	if (g->qsbr != NULL)
 		rte_rcu_qsbr_synchronize(g->qsbr, RTE_QSBR_THRID_INVALID);

@@ -186,7 +186,7 @@ static bool apply(struct gateway *g, struct step step, FILE *errors)
 		fputs("out of memory", errors);
 		return false;
 	}
-	build_leave(old);
+	build_unlink(old);
 	gateway_publish(g, s);
 	build_retire(s, old);
 	conf_free(g->conf);

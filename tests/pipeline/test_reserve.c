@@ -170,7 +170,7 @@ static void change(struct gateway *g, struct reserve *r, const char *text)
 	sem_post(&disk);
 	assert_int_equal(reserve_begin(r, s), 0);
 	assert_int_equal(build_commit(s, conf), 0);
-	build_leave(old);
+	build_unlink(old);
 	gateway_publish(g, s);
 	build_retire(s, old);
 	conf_free(g->conf);
