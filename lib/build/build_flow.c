@@ -3,7 +3,7 @@
 
 struct flow_config build_flow_config(const struct conf *conf)
 {
-	const struct conf_flow_timeouts *t = &conf->flow_timeouts;
+	const struct conf_timeouts *t = &conf->flow_timeouts;
 	struct flow_config c;
 
 	flow_config_init(&c);

@@ -25,8 +25,8 @@ struct spd_policy build_policy(const struct conf_policy *c)
 		.remote = c->remote,
 		.family = c->family,
 		.proto = c->proto,
-		.local_port = acl_port_range(c->local_port_min, c->local_port_max),
-		.remote_port = acl_port_range(c->remote_port_min, c->remote_port_max),
+		.local_port = acl_port_range(c->local_port.min, c->local_port.max),
+		.remote_port = acl_port_range(c->remote_port.min, c->remote_port.max),
 	};
 
 	memcpy(p.name, c->name, sizeof(c->name));

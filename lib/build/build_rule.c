@@ -29,9 +29,9 @@ static struct rule rule_of(const struct conf_rule *c)
 		.destination = c->destination,
 		.family = c->family,
 		.proto = c->proto,
-		.source_port = acl_port_range(c->source_port_min, c->source_port_max),
+		.source_port = acl_port_range(c->source_port.min, c->source_port.max),
 		.destination_port =
-			acl_port_range(c->destination_port_min, c->destination_port_max),
+			acl_port_range(c->destination_port.min, c->destination_port.max),
 		.in = c->in,
 		.out = c->out,
 	};

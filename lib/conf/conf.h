@@ -37,6 +37,8 @@
 #define CONF_EAL_ARGS_MAX  32
 #define CONF_SPI_MIN       0x100 // below: reserved (RFC 4303 2.1)
 
+typedef char conf_name[CONF_NAME_MAX];
+
 enum conf_kind {
 #define KIND(id, ...) CONF_##id,
 #include "conf_kind.def"
@@ -66,47 +68,6 @@ struct conf_guests {
 // How the members of a port share its work.
 enum conf_bond { CONF_ACTIVE_BACKUP, CONF_LACP };
 
-struct conf_port {
-	struct conf_where where;
-	char name[CONF_NAME_MAX];
-	// "0000:00:05.0" or "net_tap0,iface=x"; with members the name of the device that is made of
-	// them; NULL: it is a VLAN.
-	char *device;
-	char *members[CONF_MEMBERS_MAX]; // devices
-	unsigned int n_members;          // 0: the port has a device of its own, or is a VLAN
-	enum conf_bond bond;
-	unsigned int devices; // index in devices of its own one, or that of its first member
-	char parent_name[CONF_NAME_MAX]; // of a VLAN
-	unsigned int parent;             // its index in ports, which has a device
-	uint16_t vlan;                   // identifier (IEEE 802.1Q), 0: it is none
-	struct conf_iface_addr addrs[CONF_ADDRS_MAX];
-	unsigned int n_addrs;
-	uint16_t mtu;       // octets of IP packet
-	uint16_t rx_queues; // 0: chosen from the device and the number of workers
-	bool isolated;      // packets that are not for the gateway are the kernel's
-	bool steer;         // each inbound SA gets a queue by a rule of the card
-	bool unprotected;   // faces the untrusted side (RFC 4301 4.4.1)
-	char *host;         // the kernel's interface behind the port; NULL: none
-	struct conf_guests guests;
-	bool mac_set;
-	struct rte_ether_addr mac; // if mac_set, given to the device
-};
-
-struct conf_route {
-	struct conf_where where;
-	struct ip_prefix to;
-	struct ip_addr via;    // of the same family; on the link of port
-	unsigned int port;     // index into ports
-	struct ip_addr source; // own address that the route is for; none: any
-};
-
-struct conf_neighbour {
-	struct conf_where where;
-	struct ip_addr addr; // on a network of port, or link-local
-	unsigned int port;
-	struct rte_ether_addr mac;
-};
-
 #define CONF_MSS_AUTO UINT16_MAX // the one that fits the path MTU
 
 struct conf_sa {
@@ -126,61 +87,7 @@ enum conf_error {
 	CONF_ERRORS
 };
 
-struct conf_policy {
-	struct conf_where where;
-	char name[CONF_NAME_MAX];
-	enum spd_action action;
-	struct ip_prefix local, remote; // of one family, or both ::/0
-	enum ip_family family;          // IP_ANY: neither was given, matches both
-	uint16_t proto;                 // 0..255 or PROTO_ANY
-	// Host byte order; 0..65535 if not restricted. Of ICMP, type << 8 | code.
-	uint16_t local_port_min, local_port_max;
-	uint16_t remote_port_min, remote_port_max;
-	// Of an IKE daemon only:
-	uint32_t reqid;    // for SPD_PROTECT: of the SAs
-	uint32_t peer_id;  // whose share of the tables it uses; 0: nobody's
-	uint32_t priority; // lower decides first
-	bool trap;         // is no tunnel: others with the reqid are
-	// Indexes into sas, for SPD_PROTECT of the file:
-	unsigned int sa_out;
-	unsigned int sa_in[CONF_POLICY_IN_MAX];
-	unsigned int n_sa_in;
-	bool errors_trusted; // ICMP errors out of sa_in are not checked; for SPD_PROTECT
-	// Largest TCP segment size that hosts may announce, in octets; 0: any. For SPD_PROTECT.
-	uint16_t mss_clamp;
-	// For SPD_PROTECT: address to ping through the tunnel (none: no pings), and how often.
-	struct ip_addr probe_addr;
-	unsigned int probe_interval_s;
-};
-
 #define CONF_PORT_ANY UINT32_MAX // matches every port, and this gateway itself
-
-struct conf_rule {
-	struct conf_where where;
-	char name[CONF_NAME_MAX];
-	enum rule_action action;
-	bool host;                            // about packets for the host
-	struct ip_prefix source, destination; // of one family, or both ::/0
-	enum ip_family family;                // IP_ANY: neither was given, matches both
-	uint16_t proto;                       // 0..255 or PROTO_ANY
-	// Host byte order; 0..65535 if not restricted. Of ICMP the source has type << 8 | code.
-	uint16_t source_port_min, source_port_max;
-	uint16_t destination_port_min, destination_port_max;
-	uint32_t in, out;           // indexes into ports, or CONF_PORT_ANY
-	char tunnel[CONF_NAME_MAX]; // as in the file; "": with or without a tunnel
-	uint32_t *tunnels;          // the policies that it means: indexes, ascending
-	unsigned int n_tunnels;
-	enum rule_state states[RULE_STATES];
-	unsigned int n_states;
-	bool log;
-};
-
-// Seconds without a packet after which a flow ends, by state.
-struct conf_flow_timeouts {
-	unsigned int tcp_syn_sent, tcp_syn_recv, tcp_picked_up, tcp_established;
-	unsigned int tcp_fin_wait, tcp_close_wait, tcp_last_ack, tcp_time_wait, tcp_close;
-	unsigned int udp, udp_stream, icmp, generic;
-};
 
 enum conf_audit { CONF_AUDIT_NONE, CONF_AUDIT_ESP, CONF_AUDIT_POLICY };
 
@@ -188,55 +95,36 @@ enum conf_idle { CONF_IDLE_POLL, CONF_IDLE_PAUSE, CONF_IDLE_SLEEP, CONF_IDLE_INT
 
 enum conf_socket_mode { CONF_MODE_0600, CONF_MODE_0660, CONF_MODE_0666 };
 
+// clang-format off
+// The structs of items and of groups, from their rows. Without a value, pointers are NULL and
+// numbers 0.
+#define ITEM(name)                       struct conf_##name { struct conf_where where;
+#define GROUP(name)                      struct conf_##name {
+#define END                              };
+#define OPTION(name, value, def, change, at, help) at
+#define TIMEOUT(state, def, help)        unsigned int state;
+#define SUBGROUP(name, ...)              struct conf_##name name;
+#define AT(owner, type, member)          type member;
+#define PORTS_AT(owner, member)          struct proto_ports member;
+#define SAME(owner, member)
+#define PART(owner, group, type, member) type member;
+#define ELEMENTS(owner, type, member, max, count) type member[max]; unsigned int count;
+#define NO_FIELD
+#define DERIVED(...)                     __VA_ARGS__
+#include "conf_item.def"
+#undef GROUP
+#undef END
+#undef SUBGROUP
+// clang-format on
+
 struct conf {
-	char instance[CONF_NAME_MAX]; // names the run directory and the telemetry socket
-	char *state_dir;              // for state that survives restarts; NULL: none
-	char *user;                   // to become when the ports are open; NULL: stay
-	char *control_group;          // may change the running configuration; NULL: root alone
-	char *show_group;             // may read it and the counters; NULL: root alone
-	bool sandbox;                 // restrict system calls
-	bool capture;                 // let dpdk-dumpcap attach
-	enum log_level log_level;
-	enum conf_audit audit;
-	unsigned int control_cpu;
-	unsigned int worker_cpus[CONF_WORKERS_MAX]; // a CPU may stand here more than once
+#define GROUP(name)
+#define TOP
+#define END
+#define SUBGROUP(...)
+#define LIST(...)
+#include "conf_option.def"
 	struct conf_where control_cpu_where, worker_cpus_where;
-	unsigned int n_workers;
-	enum conf_idle idle;
-	unsigned int memory_mb;      // in all
-	unsigned int flow_memory_mb; // of these, the flow table's
-	bool hugepages;
-	unsigned int packet_buffers;          // mbufs in the pool
-	const char *engine;                   // crypto engine: "auto", "ipsec_mb", "openssl"
-	unsigned int icmp_errors_per_second;  // per worker
-	unsigned int icmp_echoes_per_second;  // the same
-	unsigned int host_packets_per_second; // for each rule, port and SA
-	enum conf_error
-		errors_in_clear[CONF_ERRORS]; // accepted in clear about connections in tunnels
-	unsigned int n_errors_in_clear;
-	struct ip_addr ike_via[CONF_IKE_VIA_MAX]; // stations with the IKE daemon, one of a family
-	unsigned int ike_port[CONF_IKE_VIA_MAX];  // their indexes in ports
-	unsigned int n_ike_via;
-	unsigned int ike_before; // IKE's policies decide before this one; n_policies: after all
-	bool pmtu_learn;         // from ICMP errors about ESP packets
-	unsigned int pmtu_min;   // octets, of IPv4; smaller ones are ignored
-	unsigned int pmtu_age_s; // seconds
-	unsigned int neighbours_max;
-	unsigned int neighbour_hold;        // packets held per worker for unresolved neighbours
-	unsigned int neighbour_reachable_s; // seconds that a neighbour stays reachable
-	unsigned int flows_max;
-	unsigned int flows_per_source; // unreplied flows of one source address; 0: no limit
-	bool tcp_liberal;              // segments out of the window are accepted
-	bool tcp_pickup;               // connections whose SYN was not seen are tracked
-	struct conf_flow_timeouts flow_timeouts;
-	enum rule_action default_action;    // of packets that no rule matches
-	bool default_log;                   // as log of a rule
-	struct ip_addr metrics_addr;        // loopback
-	unsigned int metrics_port;          // TCP; 0: not by TCP
-	char *metrics_socket;               // path; NULL: not by a Unix socket
-	enum conf_socket_mode metrics_mode; // of that socket
-	char *eal_args[CONF_EAL_ARGS_MAX];
-	unsigned int n_eal_args;
 
 #define KIND(id, noun, list, ...)                                                                  \
 	struct conf_##noun *list;                                                                  \
@@ -250,6 +138,21 @@ struct conf {
 	struct conf_arena *arena; // private: memory of the arrays above
 	struct conf_tree *tree;   // private: the settings as they were written, keys among them
 };
+#undef ITEM
+#undef GROUP
+#undef TOP
+#undef END
+#undef OPTION
+#undef TIMEOUT
+#undef SUBGROUP
+#undef LIST
+#undef AT
+#undef PORTS_AT
+#undef SAME
+#undef PART
+#undef ELEMENTS
+#undef NO_FIELD
+#undef DERIVED
 
 struct conf_option;
 

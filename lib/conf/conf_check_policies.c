@@ -206,8 +206,8 @@ static bool carries_echo(const struct conf_policy *p, bool v4)
 
 	if (p->proto != PROTO_ANY && p->proto != (v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6))
 		return false;
-	return p->local_port_min <= request && request <= p->local_port_max &&
-	       p->remote_port_min <= reply && reply <= p->remote_port_max;
+	return p->local_port.min <= request && request <= p->local_port.max &&
+	       p->remote_port.min <= reply && reply <= p->remote_port.max;
 }
 
 // Whether a port has an address that requests can be sent from.
@@ -229,13 +229,13 @@ static void check_probe(
 {
 	config_setting_t *probe = conf_given(policy, "probe");
 	config_setting_t *address = conf_given(probe, "address");
-	bool v4 = ip_addr_is_v4(&p->probe_addr);
+	bool v4 = ip_addr_is_v4(&p->probe.addr);
 
 	if (probe != NULL && conf_member(probe, "address") == NULL)
 		conf_err(r, probe, "address is missing, must be an address behind the peer");
 	if (address == NULL || conf_rejected(policy, "local") || conf_rejected(policy, "remote"))
 		return;
-	if (!ip_prefix_contains(&p->remote, &p->probe_addr))
+	if (!ip_prefix_contains(&p->remote, &p->probe.addr))
 		conf_err(r, address, "is not in remote of the policy, must be in it");
 	else if (!conf_rejected(policy, "proto") && !carries_echo(p, v4))
 		conf_err(r, address, "the policy must match ICMP echo to ping it");

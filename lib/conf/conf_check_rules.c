@@ -45,7 +45,7 @@ static uint32_t find_port(struct conf_reader *r, config_setting_t *rule, const c
 static void reject_no_icmp(
 	struct conf_reader *r, config_setting_t *item, const struct conf_rule *rule)
 {
-	if (rule->source_port_min > rule->source_port_max)
+	if (rule->source_port.min > rule->source_port.max)
 		conf_refuse_given(
 			r, item, "icmp", "\"none\" never matches, must be types such as \"8\"");
 }
@@ -189,10 +189,8 @@ static bool rule_covers(const struct conf *c, unsigned int a, unsigned int b)
 
 	return x->host == y->host && (x->family == IP_ANY || x->family == y->family) &&
 	       (x->proto == PROTO_ANY || x->proto == y->proto) &&
-	       x->source_port_min <= y->source_port_min &&
-	       x->source_port_max >= y->source_port_max &&
-	       x->destination_port_min <= y->destination_port_min &&
-	       x->destination_port_max >= y->destination_port_max &&
+	       proto_ports_cover(&x->source_port, &y->source_port) &&
+	       proto_ports_cover(&x->destination_port, &y->destination_port) &&
 	       (x->in == CONF_PORT_ANY || x->in == y->in) &&
 	       (x->out == CONF_PORT_ANY || x->out == y->out) &&
 	       (state_set(y) & ~state_set(x)) == 0 && conf_prefix_covers(&x->source, &y->source) &&

@@ -11,7 +11,7 @@
 struct shape {
 	uint8_t local_len, remote_len;
 	uint16_t proto;
-	uint16_t local_port_min, local_port_max, remote_port_min, remote_port_max;
+	struct proto_ports local_port, remote_port;
 	uint32_t family; // enum ip_family
 };
 
@@ -41,10 +41,8 @@ static struct shape shape_of(const struct conf_policy *p)
 	s.local_len = p->local.len;
 	s.remote_len = p->remote.len;
 	s.proto = p->proto;
-	s.local_port_min = p->local_port_min;
-	s.local_port_max = p->local_port_max;
-	s.remote_port_min = p->remote_port_min;
-	s.remote_port_max = p->remote_port_max;
+	s.local_port = p->local_port;
+	s.remote_port = p->remote_port;
 	s.family = p->family;
 	return s;
 }
@@ -54,8 +52,8 @@ static bool shape_covers(const struct shape *a, const struct shape *b)
 	return a->local_len <= b->local_len && a->remote_len <= b->remote_len &&
 	       (a->family == IP_ANY || a->family == b->family) &&
 	       (a->proto == PROTO_ANY || a->proto == b->proto) &&
-	       a->local_port_min <= b->local_port_min && a->local_port_max >= b->local_port_max &&
-	       a->remote_port_min <= b->remote_port_min && a->remote_port_max >= b->remote_port_max;
+	       proto_ports_cover(&a->local_port, &b->local_port) &&
+	       proto_ports_cover(&a->remote_port, &b->remote_port);
 }
 
 static struct ip_addr addr_mask(const struct ip_addr *a, unsigned int len)

@@ -171,10 +171,10 @@ static bool lets_in(const struct conf_policy *p, const struct conf_rule *rule)
 	       is_any_or_equal(p->proto, rule->proto, PROTO_ANY) &&
 	       ip_prefix_overlaps(&p->remote, &rule->source) &&
 	       ip_prefix_overlaps(&p->local, &rule->destination) &&
-	       p->remote_port_min <= rule->source_port_max &&
-	       p->remote_port_max >= rule->source_port_min &&
-	       p->local_port_min <= rule->destination_port_max &&
-	       p->local_port_max >= rule->destination_port_min;
+	       p->remote_port.min <= rule->source_port.max &&
+	       p->remote_port.max >= rule->source_port.min &&
+	       p->local_port.min <= rule->destination_port.max &&
+	       p->local_port.max >= rule->destination_port.min;
 }
 
 static bool accepts_new(const struct conf_rule *rule)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "conf_schema.h"
 
-#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -10,38 +9,17 @@
 #define FLOWS_MAX   67108864
 #define TIMEOUT_MAX 2000000 // seconds, of which milliseconds still fit 31 bits
 
-static const char *const idles[] = {"poll", "pause", "sleep", "interrupt", NULL}; // enum conf_idle
-static const char *const bonds[] = {"active-backup", "lacp", NULL};               // enum conf_bond
-static const char *const levels[] = {"error", "warning", "info", "debug", NULL};  // enum log_level
-static const char *const audits[] = {"none", "esp", "policy", NULL};              // enum conf_audit
-static const char *const engines[] = {"auto", "ipsec_mb", "openssl", NULL};
-static const char *const sides[] = {"protected", "unprotected", NULL}; // bool unprotected
-static const char *const icmp_errors[] = {
-	"unreachable", "too_big", "time_exceeded", "parameter_problem", NULL}; // enum conf_error
-static const char *const socket_modes[] = {"0600", "0660", "0666", NULL};      // conf_socket_mode
-static const char *const mss_clamps[] = {"auto", NULL};                        // CONF_MSS_AUTO
-static const char *const error_checks[] = {"check", "trust", NULL};  // bool errors_trusted
-static const char *const tcp_checks[] = {"strict", "liberal", NULL}; // bool tcp_liberal
-
-// Filled in by conf_type_ports.
-#define CHECK_PAIR(type, member)                                                                   \
-	static_assert(                                                                             \
-		offsetof(type, member##_max) == offsetof(type, member##_min) + 2, "not a pair")
-CHECK_PAIR(struct conf_policy, local_port);
-CHECK_PAIR(struct conf_policy, remote_port);
-CHECK_PAIR(struct conf_rule, source_port);
-CHECK_PAIR(struct conf_rule, destination_port);
-
 // Kinds of values.
-#define TYPE(kind)                   .type = &conf_type_##kind
-#define BOOL                         TYPE(bool)
-#define RANGE(kind, lo, hi)          TYPE(kind), .min = (lo), .max = (hi)
-#define UINT(lo, hi)                 RANGE(uint, lo, hi)
-#define WORDS(kind, words)           TYPE(kind), .choices = (words)
-#define CHOICE(words)                WORDS(choice, words)
-#define WORD_OR(kind, words, lo, hi) RANGE(kind, lo, hi), .choices = (words)
-#define AKA(words, value)            .aka = (words), value
-#define ARRAY(lo, hi, value)         .shape = CONF_ARRAY, .n_min = (lo), .n_max = (hi), value
+#define TYPE(kind)                  .type = &conf_type_##kind
+#define BOOL                        TYPE(bool)
+#define RANGE(kind, lo, hi)         TYPE(kind), .min = (lo), .max = (hi)
+#define UINT(lo, hi)                RANGE(uint, lo, hi)
+#define CHOICE(words)               TYPE(choice), .choices = (words)
+#define WORDS(kind, ...)            TYPE(kind), .choices = LITERAL(__VA_ARGS__)
+#define ONE_OF(...)                 WORDS(choice, __VA_ARGS__)
+#define WORD_OR(kind, lo, hi, word) RANGE(kind, lo, hi), .choices = LITERAL(word)
+#define AKA(words, value)           .aka = (words), value
+#define ARRAY(lo, hi, value)        .shape = CONF_ARRAY, .n_min = (lo), .n_max = (hi), value
 
 #define DEFAULT(text) .def = (text)
 #define REQUIRED      .required = true
@@ -53,16 +31,20 @@ CHECK_PAIR(struct conf_rule, destination_port);
 #define IKE         .only = CONF_ONLY_IKE
 #define IKE_PROTECT .only = CONF_ONLY_IKE | CONF_ONLY_PROTECT
 
-#define AT(owner, member) FIELD(struct owner, member)
-#define ELEMENTS(owner, member, count)                                                             \
-	AT(owner, member[0]), .count_offset = offsetof(struct owner, count)
+#define SAME(owner, member)              FIELD(struct owner, member)
+#define AT(owner, type, member)          SAME(owner, member)
+#define PORTS_AT(owner, member)          SAME(owner, member)
+#define PART(owner, group, type, member) SAME(owner, group.member)
+#define ELEMENTS(owner, type, member, max, count)                                                  \
+	SAME(owner, member[0]), .count_offset = offsetof(struct owner, count)
 #define NO_FIELD .size = 0
+#define DERIVED(...)
 
 #define OPTION(name_, value, def_, change, at, help_)                                              \
 	{.name = #name_, value, def_, change, at, .help = (help_)},
 #define TIMEOUT(state, def_, help_)                                                                \
 	OPTION(state, RANGE(seconds, 1, TIMEOUT_MAX), DEFAULT(def_), RELOAD,                       \
-		AT(conf, flow_timeouts.state), help_)
+		SAME(conf, flow_timeouts.state), help_)
 #define SUBGROUP(name_, change, help_)                                                             \
 	{.name = #name_,                                                                           \
 		.shape = CONF_GROUP,                                                               \
@@ -80,12 +62,16 @@ CHECK_PAIR(struct conf_rule, destination_port);
 		.help = (help_)},
 
 // clang-format off
+#define LITERAL(...) (const char *const[]){__VA_ARGS__, NULL}
 #define GROUP(name) const struct conf_option conf_##name##_options[] = {
+#define ITEM        GROUP
+#define TOP         GROUP(top)
 #define END         {0}};
 // clang-format on
 
 extern const struct conf_option conf_lifetime_options[], conf_tfc_options[];
 
+#include "conf_item.def"
 #include "conf_option.def"
 
 // --- the settings of SAs ---

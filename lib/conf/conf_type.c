@@ -220,7 +220,7 @@ void conf_parse_proto(const struct conf_value *v)
 // "53" or "1000-2000"
 void conf_parse_ports(const struct conf_value *v)
 {
-	uint16_t *range = v->field;
+	struct proto_ports *range = v->field;
 	uint32_t min, max;
 	const char *end = conf_number(&min, v->text);
 
@@ -228,8 +228,7 @@ void conf_parse_ports(const struct conf_value *v)
 	if (end != NULL && *end == '-')
 		end = conf_number(&max, end + 1);
 	if (end != NULL && *end == '\0' && min <= max && max <= UINT16_MAX) {
-		range[0] = (uint16_t)min;
-		range[1] = (uint16_t)max;
+		*range = (struct proto_ports){(uint16_t)min, (uint16_t)max};
 	} else {
 		conf_reject(v);
 	}
@@ -250,12 +249,11 @@ static const char *parse_octets(uint32_t range[2], const char *text)
 void conf_parse_icmp(const struct conf_value *v)
 {
 	uint32_t type[2], code[2] = {0, UINT8_MAX};
-	uint16_t *range = v->field;
+	struct proto_ports *range = v->field;
 	const char *end;
 
 	if (strcmp(v->text, "none") == 0) {
-		range[0] = 1;
-		range[1] = 0;
+		*range = (struct proto_ports){1, 0};
 		return;
 	}
 	end = parse_octets(type, v->text);
@@ -265,8 +263,8 @@ void conf_parse_icmp(const struct conf_value *v)
 		conf_reject(v);
 		return;
 	}
-	range[0] = (uint16_t)(type[0] << 8 | code[0]);
-	range[1] = (uint16_t)(type[1] << 8 | code[1]);
+	range->min = (uint16_t)(type[0] << 8 | code[0]);
+	range->max = (uint16_t)(type[1] << 8 | code[1]);
 }
 
 void conf_parse_dscp(const struct conf_value *v)

@@ -155,7 +155,7 @@ static void post_state(const struct tunnel *t, const struct spd_policy *p, uint6
 
 static bool probe_send(struct control *c, struct tunnel *t, struct sa_out *sa, uint64_t now_ms)
 {
-	const struct ip_addr *to = &c->conf->policies[t->policy].probe_addr;
+	const struct ip_addr *to = &c->conf->policies[t->policy].probe.addr;
 	const struct spd_policy *policy = spd_at(c->snapshot->spd, t->policy);
 	const struct ip_addr from = policy_source(c->snapshot, policy, ip_addr_family(to));
 	struct rte_ether_addr mac;
@@ -182,7 +182,7 @@ static void probe(struct control *c, struct tunnel *t, struct sa_out *sa, uint64
 	const struct conf_policy *p = &c->conf->policies[t->policy];
 	uint64_t last_ms = RTE_MAX(t->life.received_ms, t->probe_ms);
 
-	if (ip_addr_is_none(&p->probe_addr) || now_ms - last_ms < p->probe_interval_s * 1000 ||
+	if (ip_addr_is_none(&p->probe.addr) || now_ms - last_ms < p->probe.interval_s * 1000 ||
 		sa_out_path(sa)->nexthop == NULL || sa->sa.per_packet.stop != DROP_NONE)
 		return;
 	if (!probe_send(c, t, sa, now_ms))
@@ -195,7 +195,7 @@ static void probe(struct control *c, struct tunnel *t, struct sa_out *sa, uint64
 static uint32_t patience_ms(const struct conf_policy *p)
 {
 	return RTE_MAX(TUNNEL_PATIENCE_MS,
-		ip_addr_is_none(&p->probe_addr) ? 0 : 2000 * p->probe_interval_s);
+		ip_addr_is_none(&p->probe.addr) ? 0 : 2000 * p->probe.interval_s);
 }
 
 // A dummy is meant to be dropped. A packet that policy drops was counted as passed before.

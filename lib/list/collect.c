@@ -170,7 +170,7 @@ bool collect_tunnel(void *view, const struct control *c, unsigned int i)
 	if (i < c->tunnels.n) {
 		t = &c->tunnels.item[i];
 		p = spd_at(c->snapshot->spd, t->policy);
-		probe = &c->conf->policies[t->policy].probe_addr;
+		probe = &c->conf->policies[t->policy].probe.addr;
 	} else {
 		t = ike_tunnel(c, i - c->tunnels.n, &p);
 		if (t == NULL)

@@ -16,6 +16,17 @@ struct proto_info {
 
 extern const struct proto_info proto_infos[];
 
+// Ports in host byte order, 0 to 65535: any. Of ICMP, type << 8 | code.
+struct proto_ports {
+	uint16_t min, max;
+};
+
+// Whether a has every port that b has.
+static inline bool proto_ports_cover(const struct proto_ports *a, const struct proto_ports *b)
+{
+	return a->min <= b->min && a->max >= b->max;
+}
+
 // By name or number; NULL: there is no such one.
 const struct proto_info *proto_find(const char *name);
 const struct proto_info *proto_of(uint16_t number);

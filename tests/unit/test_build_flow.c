@@ -27,7 +27,7 @@ static void test_timeouts(void **state)
 
 #define ROW(setting, state)                                                                        \
 	{                                                                                          \
-		offsetof(struct conf_flow_timeouts, setting), FLOW_##state                         \
+		offsetof(struct conf_timeouts, setting), FLOW_##state                              \
 	}
 
 // Each state by its setting in docs/configuration.md.

@@ -57,8 +57,8 @@ static void test_probe(void **state)
 		conf_dir_write("probe.conf", text, (size_t)len);
 		c = conf_dir_load_good("probe.conf");
 		assert_string_equal(
-			ip_addr_format(address, &c->policies[0].probe_addr), "10.2.0.1");
-		assert_int_equal(c->policies[0].probe_interval_s, rows[i].seconds);
+			ip_addr_format(address, &c->policies[0].probe.addr), "10.2.0.1");
+		assert_int_equal(c->policies[0].probe.interval_s, rows[i].seconds);
 		conf_free(c);
 		conf_dir_unlink("probe.conf");
 	}

@@ -63,7 +63,7 @@ static void test_defaults(void **state)
 	conf_free(c);
 }
 
-static void check_timeouts(const struct conf_flow_timeouts *t, const struct conf_flow_timeouts *e)
+static void check_timeouts(const struct conf_timeouts *t, const struct conf_timeouts *e)
 {
 	assert_int_equal(t->tcp_syn_sent, e->tcp_syn_sent);
 	assert_int_equal(t->tcp_syn_recv, e->tcp_syn_recv);
@@ -83,7 +83,7 @@ static void check_timeouts(const struct conf_flow_timeouts *t, const struct conf
 // The timeouts are those of nf_conntrack in Linux.
 static void test_flow_defaults(void **state)
 {
-	static const struct conf_flow_timeouts linux_timeouts = {
+	static const struct conf_timeouts linux_timeouts = {
 		.tcp_syn_sent = 120,
 		.tcp_syn_recv = 60,
 		.tcp_picked_up = 300,
@@ -112,7 +112,7 @@ static void test_flow_defaults(void **state)
 
 static void test_flows(void **state)
 {
-	static const struct conf_flow_timeouts timeouts = {
+	static const struct conf_timeouts timeouts = {
 		.tcp_syn_sent = 1,
 		.tcp_syn_recv = 2,
 		.tcp_picked_up = 3,
@@ -314,16 +314,16 @@ static void test_policies(void **state)
 	check_prefix(&p[0].local, "10.1.0.7/32");
 	check_prefix(&p[0].remote, "10.2.0.0/16");
 	assert_int_equal(p[0].proto, 17);
-	assert_int_equal(p[0].local_port_min, 53);
-	assert_int_equal(p[0].local_port_max, 53);
-	assert_int_equal(p[0].remote_port_min, 1024);
-	assert_int_equal(p[0].remote_port_max, 65535);
+	assert_int_equal(p[0].local_port.min, 53);
+	assert_int_equal(p[0].local_port.max, 53);
+	assert_int_equal(p[0].remote_port.min, 1024);
+	assert_int_equal(p[0].remote_port.max, 65535);
 
 	assert_int_equal(p[1].action, SPD_PROTECT);
 	check_prefix(&p[1].remote, "0.0.0.0/0");
 	assert_int_equal(p[1].proto, PROTO_ANY);
-	assert_int_equal(p[1].local_port_min, 0);
-	assert_int_equal(p[1].local_port_max, 65535);
+	assert_int_equal(p[1].local_port.min, 0);
+	assert_int_equal(p[1].local_port.max, 65535);
 	assert_int_equal(p[1].sa_out, 0);
 	assert_int_equal(p[1].sa_in[0], 1);
 	assert_false(p[1].errors_trusted);
@@ -359,10 +359,10 @@ static void test_rules(void **state)
 	check_prefix(&r[0].source, "10.1.0.0/24");
 	check_prefix(&r[0].destination, "10.2.0.7/32");
 	assert_int_equal(r[0].proto, 6);
-	assert_int_equal(r[0].source_port_min, 1024);
-	assert_int_equal(r[0].source_port_max, 65535);
-	assert_int_equal(r[0].destination_port_min, 22);
-	assert_int_equal(r[0].destination_port_max, 22);
+	assert_int_equal(r[0].source_port.min, 1024);
+	assert_int_equal(r[0].source_port.max, 65535);
+	assert_int_equal(r[0].destination_port.min, 22);
+	assert_int_equal(r[0].destination_port.max, 22);
 	assert_int_equal(r[0].in, 0);
 	assert_int_equal(r[0].out, 1);
 	assert_string_equal(r[0].tunnel, "b");
@@ -375,10 +375,10 @@ static void test_rules(void **state)
 
 	assert_int_equal(r[1].action, RULE_DROP);
 	check_prefix(&r[1].destination, "0.0.0.0/0");
-	assert_int_equal(r[1].source_port_min, 0x300); // type 3, codes 0 to 4
-	assert_int_equal(r[1].source_port_max, 0x304);
-	assert_int_equal(r[1].destination_port_min, 0);
-	assert_int_equal(r[1].destination_port_max, 65535);
+	assert_int_equal(r[1].source_port.min, 0x300); // type 3, codes 0 to 4
+	assert_int_equal(r[1].source_port.max, 0x304);
+	assert_int_equal(r[1].destination_port.min, 0);
+	assert_int_equal(r[1].destination_port.max, 65535);
 	assert_int_equal(r[1].in, CONF_PORT_ANY);
 	assert_int_equal(r[1].out, CONF_PORT_ANY);
 	assert_int_equal(r[1].n_tunnels, 1); // by its SA
