@@ -182,13 +182,12 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 	return NULL;
 }
 
-int build_commit(struct snapshot *s, const struct conf *conf)
+void build_link(const struct snapshot *s, const struct snapshot *old)
 {
-	int rc = build_sas_commit(s, conf);
-
-	for (unsigned int i = 0; rc == 0 && i < spd_count(s->spd); i++)
+	for (unsigned int i = 0; i < spd_count(s->spd); i++)
 		objects_policy_set(s->objects, spd_at(s->spd, i)->number, spd_at(s->spd, i));
-	return rc;
+	if (old != NULL)
+		build_sas_unlink(old);
 }
 
 // The policies and rules that the new snapshot lacks: their numbers are free.

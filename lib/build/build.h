@@ -27,9 +27,11 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 // configuration of the snapshot. Returns 0, or -ENOMEM, and nothing has changed.
 int build_commit(struct snapshot *s, const struct conf *conf);
 
-// Just before it is published: workers do not find the SAs any more that only the old one has. So
-// whoever sees the new generation has none of them, also not in packets handed to another worker.
-void build_unlink(const struct snapshot *old);
+// Just before it is published, and after it is known which SAs may use their local addresses: flows
+// go on by the policies and SAs of s, and workers do not find the SAs any more that only the old
+// one (NULL: there is none) has. So whoever sees the new generation has none of them, also not in
+// packets handed to another worker.
+void build_link(const struct snapshot *s, const struct snapshot *old);
 
 // When no worker can see the old one any more, in the place of which s was published: it is freed
 // with the SAs, and the numbers of policies and rules, that s does not share.

@@ -22,10 +22,8 @@ struct route_table *build_routes(const struct conf *conf);
 // Takes the SAs of the configuration from the ledger into s->control. 0, or as build_fail().
 int build_sas(struct snapshot *s, const struct conf *conf, char *why, size_t size);
 
-// Call before the snapshot is published: makes its SAs visible to workers, updates path, name and
-// lifetimes of SAs in use, and starts the sequence numbers of new ones. Returns 0, or -ENOMEM, and
-// nothing has changed. Control thread.
-int build_sas_commit(struct snapshot *s, const struct conf *conf);
+// The second step of build_link().
+void build_sas_unlink(const struct snapshot *old);
 
 // The policies of the configuration with the SAs of s, and with numbers that are those of the
 // policies of running (NULL: none) in the same words. NULL with errno ENOMEM, or of librte_acl.

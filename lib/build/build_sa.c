@@ -231,7 +231,7 @@ static void sas_begin(struct snapshot *s, const struct conf *conf)
 	}
 }
 
-int build_sas_commit(struct snapshot *s, const struct conf *conf)
+int build_commit(struct snapshot *s, const struct conf *conf)
 {
 	struct objects *o = s->objects;
 	struct sa_list next = {0};
@@ -258,7 +258,7 @@ int build_sas_commit(struct snapshot *s, const struct conf *conf)
 }
 
 // SAs of the configuration with equal options are one object, with a reference for each.
-void build_unlink(const struct snapshot *old)
+void build_sas_unlink(const struct snapshot *old)
 {
 	const struct snapshot_control *c = old->control;
 

@@ -98,6 +98,7 @@ int configure_start(struct control *c, struct snapshot *s)
 		log_error("out of memory for SAs: raise memory.size");
 		return -ENOMEM;
 	}
+	build_link(s, NULL);
 	configure_warn(c->conf, s);
 	if (neighbours_set(c, c->conf) < 0) {
 		log_error("out of memory for neighbours: raise memory.size");
@@ -129,7 +130,7 @@ static void publish(struct control *c, struct conf *conf, struct snapshot *s,
 	address_add(c, conf, s, c->snapshot);
 	address_apply(c, s);
 	c->retired = c->snapshot;
-	build_unlink(c->retired);
+	build_link(s, c->retired);
 	atomic_store_explicit(&c->snapshot, s, memory_order_release);
 	c->retired_token = rte_rcu_qsbr_start(c->qsbr);
 	settings_apply(c, conf);

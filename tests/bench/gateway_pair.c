@@ -166,6 +166,7 @@ static void gateway_init(struct gateway *g, const struct gateway_pair *pair, con
 		die("%s", why);
 	if (build_commit(g->published, conf) < 0)
 		die("out of memory for SAs");
+	build_link(g->published, NULL);
 	g->flows = flow_table_new(&(struct flow_params){.capacity = conf->flows_max,
 					  .workers = workers,
 					  .qsbr = pair->qsbr,

@@ -161,6 +161,7 @@ static void snapshot_new(struct single_gateway *g)
 		die("%s", why);
 	if (build_commit(g->snapshot, g->conf) < 0)
 		die("no memory for SAs");
+	build_link(g->snapshot, NULL);
 	g->published = g->snapshot;
 }
 

@@ -2,6 +2,7 @@
 // Configurations that replace each other, memory that waits for workers, the audit log and lines
 // about rules.
 #include "audit_log.h"
+#include "build.h"
 #include "configure.h"
 #include "desk.h"
 #include "line_memory.h"
@@ -26,6 +27,32 @@ static void test_unchanged_sa_outlives_replacement(void **state)
 	configure_retire(&desk);
 	assert_null(desk.retired);
 	assert_false(configure_grace_over(&desk));
+}
+
+// Not before the control thread has found out whether its local address may be used.
+static void test_new_sa_is_used_from_its_link_on(void **state)
+{
+	struct conf *conf = desk_conf("", "esn = true;");
+	struct snapshot *s;
+	char why[256];
+	uint16_t number = spd_at(desk.snapshot->spd, 1)->number;
+	struct sa_out *_Atomic *out = &desk.snapshot->objects->policy_out[number];
+	struct sa_out *before = *out;
+
+	(void)state;
+	s = configure_build(&desk, conf, why, sizeof(why));
+	assert_non_null(s);
+	assert_ptr_equal(before, desk_sa_out("out-4"));
+	assert_ptr_not_equal(before, spd_at(s->spd, 1)->out);
+	assert_int_equal(build_commit(s, conf), 0);
+	assert_ptr_equal(*out, before);
+	build_link(s, desk.snapshot);
+	assert_ptr_equal(*out, spd_at(s->spd, 1)->out);
+	desk.retired = desk.snapshot;
+	desk.snapshot = s;
+	configure_retire(&desk);
+	conf_free(desk.conf);
+	desk.conf = conf;
 }
 
 static void test_neighbours(void **state)
@@ -151,6 +178,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		desk_test(test_unchanged_sa_outlives_replacement),
+		desk_test(test_new_sa_is_used_from_its_link_on),
 		desk_test(test_neighbours),
 		desk_test(test_memory_waits_for_workers),
 		desk_test(test_audit),

@@ -190,7 +190,7 @@ void gateway_reload(struct gateway *g, struct conf *conf)
 	conf->n_workers = RTE_MAX(conf->n_workers, 2u);
 	s = snapshot_of(conf, old);
 	build_commit(s, conf);
-	build_unlink(old);
+	build_link(s, old);
 	gateway_publish(g, s);
 	if (g->qsbr != NULL)
 		rte_rcu_qsbr_synchronize(g->qsbr, RTE_QSBR_THRID_INVALID);
@@ -301,6 +301,7 @@ struct gateway *gateway_new(unsigned int id, const char *text)
 	g->conf->n_workers = RTE_MAX(g->conf->n_workers, 2u);
 	gateway_publish(g, snapshot_of(g->conf, NULL));
 	build_commit(g->snapshot, g->conf);
+	build_link(g->snapshot, NULL);
 	g->flows = flows_new(g->conf);
 	static_neighbours(g->conf);
 	return with_worker(g, id);

@@ -186,7 +186,7 @@ static bool apply(struct gateway *g, struct step step, FILE *errors)
 		fputs("out of memory", errors);
 		return false;
 	}
-	build_unlink(old);
+	build_link(s, old);
 	gateway_publish(g, s);
 	build_retire(s, old);
 	conf_free(g->conf);
@@ -315,6 +315,8 @@ static bool start(const char *path, struct gateway *g, FILE *errors)
 		fputs("out of memory", errors);
 		build_snapshot_free(g->snapshot);
 		g->snapshot = NULL;
+	} else {
+		build_link(g->snapshot, NULL);
 	}
 	conf_free(conf);
 	return g->snapshot != NULL;

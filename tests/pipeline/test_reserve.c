@@ -52,6 +52,7 @@ static struct reserve *reserve_start(struct gateway *g)
 	sem_post(&disk);
 	assert_int_equal(reserve_begin(r, s), 0);
 	assert_int_equal(build_commit(s, g->conf), 0);
+	build_link(s, NULL);
 	build_snapshot_free(g->snapshot);
 	gateway_publish(g, s);
 	return r;
@@ -170,7 +171,7 @@ static void change(struct gateway *g, struct reserve *r, const char *text)
 	sem_post(&disk);
 	assert_int_equal(reserve_begin(r, s), 0);
 	assert_int_equal(build_commit(s, conf), 0);
-	build_unlink(old);
+	build_link(s, old);
 	gateway_publish(g, s);
 	build_retire(s, old);
 	conf_free(g->conf);

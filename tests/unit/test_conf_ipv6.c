@@ -37,6 +37,7 @@ static struct snapshot *build(void)
 
 	assert_non_null(s);
 	assert_int_equal(build_commit(s, c), 0);
+	build_link(s, NULL);
 	conf_free(c);
 	return s;
 }
