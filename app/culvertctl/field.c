@@ -21,14 +21,13 @@ static const struct field {
 #define COUNTER_IN(name, unit, factor, help)                     help
 #define GAUGE_IN(name, unit, factor, help)                       help
 #define POSITIVE_IN(name, unit, factor, help)                    help
-#define COUNTER_AT(view, member, name, help)                     help
-#define GAUGE_AT(view, member, name, help)                       help
-#define GAUGE_AT_IN(view, member, name, unit, help)              help
-#define COUNTERS(view, at, name, label, words, from, n, o, help) help
-#define GAUGES(view, at, name, label, words, from, n, help)      help
-#define LIST(list, view, help)
-#define FIELD(list, name, type, role, value, metric) {#list, #name, type, role, metric},
-#define METRIC(list, metric)
+#define COUNTER_AT(list, member, name, help)                     help
+#define GAUGE_AT(list, member, name, help)                       help
+#define GAUGE_AT_IN(list, member, name, unit, help)              help
+#define COUNTERS(list, at, name, label, words, from, n, o, help) help
+#define GAUGES(list, at, name, label, words, from, n, help)      help
+#define FIELD(list, name, type, role, value, metric)             {#list, #name, type, role, metric},
+#define EVENT_FIELD(name, type, role)                            {"events", #name, type, role, ""},
 #include "field.def"
 };
 

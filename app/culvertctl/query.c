@@ -17,9 +17,7 @@ static const char *const match_positions[] = {
 	"source", "destination", "proto", "destination_port", "source_port", NULL};
 
 const struct query_list query_lists[] = {
-#define LIST(list, view, help_) {.word = #list, .help = (help_)},
-#define FIELD(list, name, type, role, value, metric)
-#define METRIC(list, metric)
+#define LIST(list, help_) {.word = #list, .help = (help_)},
 #include "field.def"
 	{.word = "flows",
 		.help = "flows and their state; out: sent in the original direction",

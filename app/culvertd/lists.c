@@ -14,7 +14,7 @@
 #include "host_thread.h"
 
 static_assert(
-	VIEW_BURSTS == LOOP_SIZES && sizeof((struct port_view){0}.driver) >= RTE_ETH_NAME_MAX_LEN,
+	VIEW_BURSTS == LOOP_SIZES && sizeof((struct ports_view){0}.driver) >= RTE_ETH_NAME_MAX_LEN,
 	"room in views");
 
 static struct device_counts counts_of(const struct rte_eth_stats *s)
@@ -53,7 +53,7 @@ static const char *done_by(bool device, bool needed)
 	return needed ? "software" : "off";
 }
 
-static void port_work(struct port_view *v, const struct gateway *g, const struct port *device)
+static void port_work(struct ports_view *v, const struct gateway *g, const struct port *device)
 {
 	const struct port_offloads *o = &device->offloads;
 	const struct port_rules *r = port_is_open(device) ? device->rules : NULL;
@@ -71,10 +71,10 @@ static void port_work(struct port_view *v, const struct gateway *g, const struct
 	v->steered_sas = r != NULL ? r->n : 0;
 }
 
-bool collect_port(void *view, const struct control *c, unsigned int i)
+bool collect_ports(void *view, const struct control *c, unsigned int i)
 {
 	const struct gateway *g = c->io_arg;
-	struct port_view *v = view;
+	struct ports_view *v = view;
 	struct rte_eth_link link = {0};
 
 	if (i >= g->control.conf->n_ports)
@@ -86,7 +86,7 @@ bool collect_port(void *view, const struct control *c, unsigned int i)
 
 	if (!port_is_open(p) || rte_eth_link_get_nowait(device->id, &link) != 0)
 		link.link_speed = RTE_ETH_SPEED_NUM_UNKNOWN;
-	*v = (struct port_view){
+	*v = (struct ports_view){
 		.side = p->conf->unprotected ? "unprotected" : "protected",
 		.link = l->up ? "up" : "down",
 		.conf = &g->control.conf->ports[i],
@@ -112,7 +112,7 @@ bool collect_port(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
-static void member_fill(struct member_view *v, const struct port *p, unsigned int member)
+static void member_fill(struct members_view *v, const struct port *p, unsigned int member)
 {
 	struct rte_eth_dev_info info;
 	struct rte_eth_stats stats;
@@ -139,17 +139,17 @@ static void member_fill(struct member_view *v, const struct port *p, unsigned in
 	v->counts = counts_of(&stats);
 }
 
-bool collect_member(void *view, const struct control *c, unsigned int i)
+bool collect_members(void *view, const struct control *c, unsigned int i)
 {
 	const struct gateway *g = c->io_arg;
-	struct member_view *v = view;
+	struct members_view *v = view;
 	unsigned int port = 0;
 
 	while (port < c->conf->n_ports && i >= c->conf->ports[port].n_members)
 		i -= c->conf->ports[port++].n_members;
 	if (port == c->conf->n_ports)
 		return false;
-	*v = (struct member_view){.link = "down"};
+	*v = (struct members_view){.link = "down"};
 	snprintf(v->port, sizeof(v->port), "%s", c->conf->ports[port].name);
 	snprintf(v->device, sizeof(v->device), "%s", c->conf->ports[port].members[i]);
 	member_fill(v, &g->ports[port], i);
@@ -176,10 +176,10 @@ static const char *const idle_names[] = {[CONF_IDLE_POLL] = "poll",
 	[CONF_IDLE_SLEEP] = "sleep",
 	[CONF_IDLE_INTERRUPT] = "interrupt"};
 
-bool collect_worker(void *view, const struct control *c, unsigned int i)
+bool collect_workers(void *view, const struct control *c, unsigned int i)
 {
 	const struct gateway *g = c->io_arg;
-	struct worker_view *v = view;
+	struct workers_view *v = view;
 	if (i >= g->control.conf->n_workers)
 		return false;
 
@@ -188,7 +188,7 @@ bool collect_worker(void *view, const struct control *c, unsigned int i)
 	uint64_t age = now - c->started_ms * ms;
 	uint64_t idle = RTE_MIN(idle_until(l, now), age);
 
-	*v = (struct worker_view){
+	*v = (struct workers_view){
 		.worker = i,
 		.cpu = g->control.conf->worker_cpus[i],
 		.queues = l->n_rx,
@@ -206,10 +206,10 @@ bool collect_worker(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
-bool collect_queue(void *view, const struct control *c, unsigned int i)
+bool collect_queues(void *view, const struct control *c, unsigned int i)
 {
 	const struct gateway *g = c->io_arg;
-	struct queue_view *v = view;
+	struct queues_view *v = view;
 	unsigned int w = 0;
 
 	while (w < g->control.conf->n_workers && i >= g->loops[w]->n_rx)
@@ -251,17 +251,12 @@ unsigned int lists_device_counters(void *gateway, uint16_t port, unsigned int fi
 }
 
 const struct view_list view_lists[] = {
-#define LIST(list, view, text)                                                                     \
+#define LIST(list, text)                                                                           \
 	{.name = #list,                                                                            \
 		.help = (text),                                                                    \
-		.size = sizeof(struct view##_view),                                                \
-		.collect = collect_##view},
-#define FIELD(list, name, type, role, value, metric)
-#define METRIC(list, metric)
+		.size = sizeof(struct list##_view),                                                \
+		.collect = collect_##list},
 #include "field.def"
-#undef LIST
-#undef FIELD
-#undef METRIC
 };
 
 const unsigned int view_n_lists = RTE_DIM(view_lists);

@@ -43,12 +43,12 @@ uint64_t counters_drops(const struct counters *c)
 	return sum;
 }
 
-bool collect_stage(void *view, const struct control *c, unsigned int i)
+bool collect_stages(void *view, const struct control *c, unsigned int i)
 {
-	struct stage_view *v = view;
+	struct stages_view *v = view;
 	if (i >= STAGE_COUNT)
 		return false;
-	*v = (struct stage_view){.name = stage_info[i].name, .help = stage_info[i].help};
+	*v = (struct stages_view){.name = stage_info[i].name, .help = stage_info[i].help};
 	for (unsigned int w = 0; w < c->conf->n_workers; w++) {
 		const struct stage_counters *n = &c->workers[w]->stages.stage[i];
 
@@ -64,7 +64,7 @@ bool collect_stage(void *view, const struct control *c, unsigned int i)
 }
 
 // The treatment of headers. Transport mode leaves them as they are.
-static void sa_headers_collect(struct sa_view *v, const struct sa_options *opt)
+static void sa_headers_collect(struct sas_view *v, const struct sa_options *opt)
 {
 	bool tunnel = opt->mode == SA_TUNNEL;
 
@@ -79,11 +79,11 @@ static void sa_headers_collect(struct sa_view *v, const struct sa_options *opt)
 		sa_tfc_pad_format(v->tfc, opt->tfc_pad);
 }
 
-static void sa_view_init(struct sa_view *v, struct sa *sa, uint64_t now_ms)
+static void sa_view_init(struct sas_view *v, struct sa *sa, uint64_t now_ms)
 {
 	const struct sa_peer peer = peer_endpoint(sa);
 
-	*v = (struct sa_view){
+	*v = (struct sas_view){
 		.direction = sa_direction_names[sa->opt.direction],
 		.mode = sa_mode_names[sa->opt.mode],
 		.local = sa->opt.local,
@@ -114,7 +114,7 @@ static void sa_view_init(struct sa_view *v, struct sa *sa, uint64_t now_ms)
 		v->left[u] = lifetime_left(&sa->lifetime, u, v->used[u]);
 }
 
-static void sa_collect(struct sa_view *v, struct sa *sa, const struct control *c)
+static void sa_collect(struct sas_view *v, struct sa *sa, const struct control *c)
 {
 	sa_view_init(v, sa, c->io->now_ms());
 	if (sa->opt.direction == SA_OUT) {
@@ -129,7 +129,7 @@ static void sa_collect(struct sa_view *v, struct sa *sa, const struct control *c
 	}
 }
 
-bool collect_sa(void *view, const struct control *c, unsigned int i)
+bool collect_sas(void *view, const struct control *c, unsigned int i)
 {
 	struct sa *sa = sa_list_at(&c->snapshot->objects->sas, i);
 
@@ -138,7 +138,7 @@ bool collect_sa(void *view, const struct control *c, unsigned int i)
 	return sa != NULL;
 }
 
-bool collect_ike_sa(struct sa_view *v, const struct control *c, const char *name)
+bool collect_ike_sa(struct sas_view *v, const struct control *c, const char *name)
 {
 	const struct ike_sa *o = ike_sa_find(c, name);
 
@@ -158,9 +158,9 @@ static void names_in(char text[VIEW_SAS_MAX], const struct control *c, const str
 			in->sa.live.name);
 }
 
-bool collect_tunnel(void *view, const struct control *c, unsigned int i)
+bool collect_tunnels(void *view, const struct control *c, unsigned int i)
 {
-	struct tunnel_view *v = view;
+	struct tunnels_view *v = view;
 	uint64_t now_ms = c->io->now_ms();
 
 	const struct ip_addr *probe = NULL;
@@ -180,7 +180,7 @@ bool collect_tunnel(void *view, const struct control *c, unsigned int i)
 	const struct tunnel_life *l = &t->life;
 	const struct sa_out *out = p->out;
 
-	*v = (struct tunnel_view){
+	*v = (struct tunnels_view){
 		.probe = "-",
 		.probes = t->probes,
 		.state = tunnel_state_names[t->state],
@@ -200,10 +200,10 @@ bool collect_tunnel(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
-bool collect_policy(void *view, const struct control *c, unsigned int i)
+bool collect_policies(void *view, const struct control *c, unsigned int i)
 {
 	const struct snapshot *s = c->snapshot;
-	struct policy_view *v = view;
+	struct policies_view *v = view;
 
 	const struct spd_policy *p = snapshot_policy_at(s, i);
 
@@ -212,7 +212,7 @@ bool collect_policy(void *view, const struct control *c, unsigned int i)
 
 	const struct sa_out *out = p->out;
 
-	*v = (struct policy_view){
+	*v = (struct policies_view){
 		.action = spd_action_names[p->action],
 		.out = out != NULL ? out->sa.live.name : "",
 		.local = {p->local, p->family, p->proto, p->local_port},
@@ -233,10 +233,10 @@ static const char *rule_port(const struct snapshot *s, uint32_t port)
 static const struct end_view any_end = {
 	.family = IP_ANY, .proto = PROTO_ANY, .ports = {0, ACL_PORT_OPAQUE}};
 
-bool collect_rule(void *view, const struct control *c, unsigned int i)
+bool collect_rules(void *view, const struct control *c, unsigned int i)
 {
 	const struct snapshot *s = c->snapshot;
-	struct rule_view *v = view;
+	struct rules_view *v = view;
 
 	if (i >= rule_set_count(s->rules))
 		return false;
@@ -245,7 +245,7 @@ bool collect_rule(void *view, const struct control *c, unsigned int i)
 	bool last = i + 1 == rule_set_count(s->rules);
 	unsigned int states = last ? UINT_MAX : r->states;
 
-	*v = (struct rule_view){
+	*v = (struct rules_view){
 		.action = rule_action_names[r->action],
 		.host = r->scope == RULE_HOST,
 		.log = r->log,
@@ -268,7 +268,7 @@ bool collect_rule(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
-bool collect_route(void *view, const struct control *c, unsigned int i)
+bool collect_routes(void *view, const struct control *c, unsigned int i)
 {
 	static const char *const kind[] = {
 		[NEXTHOP_CONNECTED] = "connected",
@@ -277,7 +277,7 @@ bool collect_route(void *view, const struct control *c, unsigned int i)
 		[NEXTHOP_NOT_UNICAST] = "never",
 	};
 	const struct snapshot *s = c->snapshot;
-	struct route_view *v = view;
+	struct routes_view *v = view;
 
 	if (i >= route_count(s->routes))
 		return false;
@@ -285,7 +285,7 @@ bool collect_route(void *view, const struct control *c, unsigned int i)
 	const struct route *r = route_at(s->routes, i);
 	const struct nexthop *nh = &r->nexthop;
 
-	*v = (struct route_view){
+	*v = (struct routes_view){
 		.to = r->to,
 		.kind = kind[nh->kind],
 		.failed = UINT64_MAX,
@@ -302,9 +302,9 @@ bool collect_route(void *view, const struct control *c, unsigned int i)
 }
 
 void collect_neighbour_of(
-	struct neighbour_view *v, const struct control *c, const struct neigh_view *n)
+	struct neighbours_view *v, const struct control *c, const struct neigh_view *n)
 {
-	*v = (struct neighbour_view){
+	*v = (struct neighbours_view){
 		.addr = n->addr,
 		.port = c->conf->ports[n->port].name,
 		.state = neigh_state_name(n->state),
@@ -314,7 +314,7 @@ void collect_neighbour_of(
 		rte_ether_format_addr(v->mac, sizeof(v->mac), &n->mac);
 }
 
-bool collect_neighbour(void *view, const struct control *c, unsigned int i)
+bool collect_neighbours(void *view, const struct control *c, unsigned int i)
 {
 	struct neigh_view n;
 
@@ -324,14 +324,16 @@ bool collect_neighbour(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
-bool collect_drop(void *view, const struct control *c, unsigned int i)
+bool collect_drops(void *view, const struct control *c, unsigned int i)
 {
 	const enum drop d = (enum drop)(i + 1);
-	struct drop_view *v = view;
+	struct drops_view *v = view;
 
 	if (d >= DROP_COUNT)
 		return false;
-	*v = (struct drop_view){drop_info[d].name, drop_info[d].help, collect_counters(c).drops[d]};
+	*v = (struct drops_view){.name = drop_info[d].name,
+		.help = drop_info[d].help,
+		.packets = collect_counters(c).drops[d]};
 	return true;
 }
 
@@ -435,16 +437,16 @@ bool collect_memory(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
-bool collect_total(void *view, const struct control *c, unsigned int i)
+bool collect_totals(void *view, const struct control *c, unsigned int i)
 {
-	struct total_view *v = view;
+	struct totals_view *v = view;
 
 	if (i > 0)
 		return false;
 
 	const struct rte_malloc_socket_stats heap = heap_sum();
 
-	*v = (struct total_view){
+	*v = (struct totals_view){
 		.counters = collect_counters(c),
 		.held = c->io->held(c->io_arg),
 		.buffers = c->pool->size,

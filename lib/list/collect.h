@@ -11,21 +11,15 @@
 
 // A view for each list of lib/stats/field.def, except lists about the process, its ports and
 // workers, which are in the daemon. The outbound SAs come first, the fallback rule last.
-#define LIST(list, kind, help)                                                                     \
-	bool collect_##kind(void *view, const struct control *c, unsigned int i);
-#define FIELD(list, name, type, role, value, metric)
-#define METRIC(list, metric)
+#define LIST(list, help) bool collect_##list(void *view, const struct control *c, unsigned int i);
 #include "field.def"
-#undef LIST
-#undef FIELD
-#undef METRIC
 
 // The SA of an IKE daemon with this name; false: there is none.
-bool collect_ike_sa(struct sa_view *v, const struct control *c, const char *name);
+bool collect_ike_sa(struct sas_view *v, const struct control *c, const char *name);
 
 // The view of an entry of the neighbour table.
 void collect_neighbour_of(
-	struct neighbour_view *v, const struct control *c, const struct neigh_view *n);
+	struct neighbours_view *v, const struct control *c, const struct neigh_view *n);
 
 // Numbers of the SAs that carry most now, the busiest first. Returns how many.
 #define SA_BUSIEST 16

@@ -75,7 +75,7 @@ static const struct sa *sa_of(const struct control *c, const struct flow_decisio
 }
 
 static void decisions_collect(
-	struct flow_item_view *item, const struct control *c, const struct flow_view *v)
+	struct flows_view *item, const struct control *c, const struct flow_view *v)
 {
 	const struct sa *out[2] = {0}, *in[2] = {0};
 
@@ -94,12 +94,12 @@ static void decisions_collect(
 }
 
 static void flow_collect(
-	struct flow_item_view *item, const struct control *c, const struct flow_view *v)
+	struct flows_view *item, const struct control *c, const struct flow_view *v)
 {
 	unsigned int from = v->initiator, to = !v->initiator;
 	bool query = v->key.asker != 0; // its identifier is that of the asker
 
-	*item = (struct flow_item_view){
+	*item = (struct flows_view){
 		.proto = v->key.proto,
 		.source_port = rte_be_to_cpu_16(v->key.port[from]),
 		.destination_port = query ? 0 : rte_be_to_cpu_16(v->key.port[to]),
@@ -120,7 +120,7 @@ static void flow_collect(
 void flow_page(const struct page *p)
 {
 	struct flow_view views[PAGE_ITEMS];
-	struct flow_item_view item;
+	struct flows_view item;
 	struct flow_filter f;
 	unsigned int n = 0;
 	uint32_t position;

@@ -26,7 +26,7 @@ static bool flush(struct control *c, const char *filter, char *text, size_t size
 static unsigned int some_remove(const struct control *c, const struct view_filter *f,
 	const struct neigh_view neighbours[], unsigned int n)
 {
-	struct neighbour_view v;
+	struct neighbours_view v;
 	unsigned int removed = 0;
 
 	for (unsigned int i = 0; i < n; i++) {

@@ -53,7 +53,7 @@ void page_add(const struct page *p, unsigned int number, struct rte_tel_data *it
 // Addresses with the length of their network's prefix, and the state of unused ones; after those of
 // the configuration the link-local one that the port has by itself, and those of guests, which have
 // no network.
-static void add_addresses(struct rte_tel_data *item, const char *name, const struct port_view *v)
+static void add_addresses(struct rte_tel_data *item, const char *name, const struct ports_view *v)
 {
 	static const char *const states[] = {[DAD_TENTATIVE] = " (tentative)",
 		[DAD_ASSIGNED] = "",

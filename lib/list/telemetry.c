@@ -21,10 +21,10 @@ static unsigned int n_lists;
 static void sa_busiest_page(const struct page *p)
 {
 	unsigned int number[SA_BUSIEST], n = collect_busiest(p->c, number);
-	struct sa_view view;
+	struct sas_view view;
 
 	for (unsigned int i = p->offset; i < n; i++) {
-		collect_sa(&view, p->c, number[i]);
+		collect_sas(&view, p->c, number[i]);
 		if (!page_add_view(p, i, "sas", &view))
 			break;
 	}
@@ -33,7 +33,7 @@ static void sa_busiest_page(const struct page *p)
 static void ike_sa_page(const struct page *p)
 {
 	static const char key[] = "name=";
-	struct sa_view view;
+	struct sas_view view;
 
 	if (p->offset == 0 && strncmp(p->filter, key, strlen(key)) == 0 &&
 		collect_ike_sa(&view, p->c, p->filter + strlen(key)))

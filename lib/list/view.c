@@ -31,22 +31,21 @@ static const char *burst_size(unsigned int i)
 	return sizes[i];
 }
 
-#define AT(kind, view, member)  .value = (kind), .offset = offsetof(struct view##_view, member)
-#define U64(view, member)       AT(VALUE_U64, view, member)
-#define LEFT(view, member)      AT(VALUE_LEFT, view, member)
-#define AGE(view, member)       AT(VALUE_AGE, view, member)
-#define STRING(view, member)    AT(VALUE_STRING, view, member)
-#define CHARS(view, member)     AT(VALUE_CHARS, view, member)
-#define YES_NO(view, member)    AT(VALUE_YES_NO, view, member)
-#define ADDR(view, member)      AT(VALUE_ADDR, view, member)
-#define PREFIX(view, member)    AT(VALUE_PREFIX, view, member)
-#define SELECTOR(view, member)  AT(VALUE_SELECTOR, view, member)
-#define PROTO(view, member)     AT(VALUE_PROTO, view, member)
-#define PORTS(view, member)     AT(VALUE_PORTS, view, member)
-#define ICMP(view, member)      AT(VALUE_ICMP, view, member)
-#define DROPS(view, member)     AT(VALUE_DROPS, view, member)
-#define ADDRESSES(view, member) AT(VALUE_ADDRESSES, view, member)
-#define ELSEWHERE               .value = VALUE_ELSEWHERE
+#define U64(member)         VALUE_U64, member
+#define LEFT(member)        VALUE_LEFT, member
+#define AGE(member)         VALUE_AGE, member
+#define STRING(member)      VALUE_STRING, member
+#define CHARS(member, size) VALUE_CHARS, member
+#define YES_NO(member)      VALUE_YES_NO, member
+#define ADDR(member)        VALUE_ADDR, member
+#define PREFIX(member)      VALUE_PREFIX, member
+#define SELECTOR(member)    VALUE_SELECTOR, member
+#define PROTO(member)       VALUE_PROTO, member
+#define PORTS(member)       VALUE_PORTS, member
+#define ICMP(member)        VALUE_ICMP, member
+#define DROPS(member)       VALUE_DROPS, member
+#define ADDRESSES(member)   VALUE_ADDRESSES, member
+#define OF(kind, member)    kind(member)
 
 #define NO_METRIC         .metric = {METRIC_NONE}
 #define LABEL(label_)     .metric = {.kind = METRIC_LABEL, .name = (label_)}
@@ -57,7 +56,7 @@ static const char *burst_size(unsigned int i)
 		.offset = (at),                                                                    \
 		.name = (name_),                                                                   \
 		__VA_ARGS__}
-#define MEMBER(view, member) offsetof(struct view##_view, member)
+#define MEMBER(list, member) offsetof(struct list##_view, member)
 #define COUNTER(name, text)  FAMILY(COUNTER, METRIC_OF_FIELD, name, .help = (text))
 #define GAUGE(name, text)    FAMILY(GAUGE, METRIC_OF_FIELD, name, .help = (text))
 #define COUNTER_IN(name, base, by, text)                                                           \
@@ -69,24 +68,28 @@ static const char *burst_size(unsigned int i)
 #define POSITIVE_IN(name, base, by, text)                                                          \
 	FAMILY(GAUGE, METRIC_OF_FIELD, name "_" base, .unit = (base), .factor = (by),              \
 		.positive = true, .help = (text))
-#define COUNTER_AT(view, member, name, text)                                                       \
-	FAMILY(COUNTER, MEMBER(view, member), name, .help = (text))
-#define GAUGE_AT(view, member, name, text) FAMILY(GAUGE, MEMBER(view, member), name, .help = (text))
-#define GAUGE_AT_IN(view, member, name, base, text)                                                \
-	FAMILY(GAUGE, MEMBER(view, member), name "_" base, .unit = (base), .help = (text))
-#define COUNTERS(view, member, name, label_, words, from, to, only, text)                          \
-	FAMILY(COUNTER, MEMBER(view, member), name, .label = (label_), .word = (words),            \
+#define COUNTER_AT(list, member, name, text)                                                       \
+	FAMILY(COUNTER, MEMBER(list, member), name, .help = (text))
+#define GAUGE_AT(list, member, name, text) FAMILY(GAUGE, MEMBER(list, member), name, .help = (text))
+#define GAUGE_AT_IN(list, member, name, base, text)                                                \
+	FAMILY(GAUGE, MEMBER(list, member), name "_" base, .unit = (base), .help = (text))
+#define COUNTERS(list, member, name, label_, words, from, to, only, text)                          \
+	FAMILY(COUNTER, MEMBER(list, member), name, .label = (label_), .word = (words),            \
 		.first = (from), .n = (to), .positive = (only), .help = (text))
-#define GAUGES(view, member, name, label_, words, from, to, text)                                  \
-	FAMILY(GAUGE, MEMBER(view, member), name, .label = (label_), .word = (words),              \
+#define GAUGES(list, member, name, label_, words, from, to, text)                                  \
+	FAMILY(GAUGE, MEMBER(list, member), name, .label = (label_), .word = (words),              \
 		.first = (from), .n = (to), .help = (text))
 #define INFO(name, text) FAMILY(INFO, METRIC_OF_FIELD, name, .help = (text))
 
 static const struct view_field fields[] = {
-#define LIST(list, view, help)
-#define FIELD(list_, name_, type, role, value, metric)                                             \
-	{.list = #list_, .name = #name_, value, metric},
-#define METRIC(list_, metric) {.list = #list_, metric},
+#define ROW(list_, name_, kind, member, ...)                                                       \
+	{.list = #list_,                                                                           \
+		.name = #name_,                                                                    \
+		.value = kind,                                                                     \
+		.offset = MEMBER(list_, member),                                                   \
+		__VA_ARGS__},
+#define FIELD(list, name, type, role, value, metric) ROW(list, name, value, metric)
+#define METRIC(list_, metric)                        {.list = #list_, metric},
 #include "field.def"
 };
 
@@ -178,7 +181,6 @@ const char *view_text(char text[VIEW_TEXT_MAX], const struct view_field *f, cons
 		return icmp_text(text, end);
 	case VALUE_ADDRESSES:
 	case VALUE_DROPS:
-	case VALUE_ELSEWHERE:
 		break;
 	}
 	return "";
@@ -223,7 +225,7 @@ static bool overlaps(const struct view_field *f, const void *view, const struct 
 	case VALUE_SELECTOR:
 		return end->family == IP_ANY || ip_prefix_overlaps(p, &end->prefix);
 	case VALUE_ADDRESSES:
-		return port_overlaps(((const struct port_view *)view)->port, p);
+		return port_overlaps(((const struct ports_view *)view)->port, p);
 	default:
 		return false;
 	}

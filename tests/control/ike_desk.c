@@ -77,10 +77,10 @@ void ask_refused(const char *why)
 
 bool listed_sa(const char *name)
 {
-	struct sa_view v;
+	struct sas_view v;
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; collect_sa(&v, &desk, i); i++)
+	for (unsigned int i = 0; collect_sas(&v, &desk, i); i++)
 		n += strcmp(v.name, name) == 0;
 	assert_in_range(n, 0, 1);
 	return n == 1;
@@ -88,30 +88,30 @@ bool listed_sa(const char *name)
 
 unsigned int listed_sas(void)
 {
-	struct sa_view v;
+	struct sas_view v;
 	unsigned int n = 0;
 
-	while (collect_sa(&v, &desk, n))
+	while (collect_sas(&v, &desk, n))
 		n++;
 	return n;
 }
 
 unsigned int listed_policies(void)
 {
-	struct policy_view v;
+	struct policies_view v;
 	unsigned int n = 0;
 
-	while (collect_policy(&v, &desk, n))
+	while (collect_policies(&v, &desk, n))
 		n++;
 	return n;
 }
 
 unsigned int listed_tunnels(void)
 {
-	struct tunnel_view v;
+	struct tunnels_view v;
 	unsigned int n = 0;
 
-	while (collect_tunnel(&v, &desk, n))
+	while (collect_tunnels(&v, &desk, n))
 		n++;
 	return n;
 }
@@ -165,11 +165,11 @@ const struct spd_policy *listed_policy(const char *name)
 	return running_policy(desk.snapshot, name);
 }
 
-struct tunnel_view listed_tunnel(const char *name)
+struct tunnels_view listed_tunnel(const char *name)
 {
-	struct tunnel_view v;
+	struct tunnels_view v;
 
-	for (unsigned int i = 0; collect_tunnel(&v, &desk, i); i++)
+	for (unsigned int i = 0; collect_tunnels(&v, &desk, i); i++)
 		if (strcmp(v.name, name) == 0)
 			return v;
 	fail_msg("no tunnel %s", name);

@@ -31,7 +31,7 @@ void ask_refused(const char *why);
 bool listed_sa(const char *name);
 unsigned int listed_sas(void), listed_policies(void), listed_tunnels(void);
 const struct spd_policy *listed_policy(const char *name);
-struct tunnel_view listed_tunnel(const char *name);
+struct tunnels_view listed_tunnel(const char *name);
 
 // Nothing of IKE is left; or at least nothing that is counted of its peers.
 void expect_only_configured(void);

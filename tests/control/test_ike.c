@@ -7,7 +7,7 @@
 
 static void test_lists(void **state)
 {
-	struct policy_view p;
+	struct policies_view p;
 
 	(void)state;
 	ask_pair("a", 0x10000, 7);
@@ -21,11 +21,11 @@ static void test_lists(void **state)
 	assert_true(listed_sa("ike.a.in"));
 	assert_true(listed_sa("ike.a.out"));
 	// After those of the configuration, the newest first.
-	assert_true(collect_policy(&p, &desk, CONFIGURED_POLICIES));
+	assert_true(collect_policies(&p, &desk, CONFIGURED_POLICIES));
 	assert_string_equal(p.name, "ike.q");
 	assert_string_equal(p.action, "bypass");
 	assert_string_equal(p.in, "");
-	assert_true(collect_policy(&p, &desk, CONFIGURED_POLICIES + 1));
+	assert_true(collect_policies(&p, &desk, CONFIGURED_POLICIES + 1));
 	assert_string_equal(p.name, "ike.p");
 	assert_string_equal(p.in, "ike.a.in");
 	assert_string_equal(p.out, "ike.a.out");

@@ -26,13 +26,13 @@ static void expect(const char *list, const void *view, const char *name, const c
 
 static void test_sas(void **state)
 {
-	struct sa_view v;
+	struct sas_view v;
 	unsigned int i = 0, n = 0;
 
 	(void)state;
 	desk_sa_counted("out-4")->packets = 7;
 	desk_sa_counted("out-4")->drops[DROP_OF_SA_REPLAY] = 2;
-	while (collect_sa(&v, &desk, n) && strcmp(v.name, "out-4") != 0)
+	while (collect_sas(&v, &desk, n) && strcmp(v.name, "out-4") != 0)
 		n++;
 	expect("sas", &v, "direction", "out");
 	expect("sas", &v, "spi", "0x00001003");
@@ -41,11 +41,11 @@ static void test_sas(void **state)
 	expect("sas", &v, "cipher", "aes-128-gcm");
 	assert_int_equal(v.errors, 2);
 	assert_int_equal(v.path_mtu, 1500);
-	while (collect_sa(&v, &desk, i))
+	while (collect_sas(&v, &desk, i))
 		i++;
 	assert_int_equal(i, 6);
 	for (i = 0; i < 3; i++) {
-		assert_true(collect_sa(&v, &desk, i));
+		assert_true(collect_sas(&v, &desk, i));
 		if (strcmp(v.name, "out-nat") == 0)
 			expect("sas", &v, "remote", "any");
 	}
@@ -64,18 +64,18 @@ static bool has(const char *list, const void *view, const char *name, const char
 
 static void test_filters(void **state)
 {
-	const struct policy_view policy = {.in = "west-in,west-in-2",
+	const struct policies_view policy = {.in = "west-in,west-in-2",
 		.action = "protect",
 		.out = "",
 		.local = {.family = IP_ANY},
 		.remote = {.family = IP_V4}};
-	struct policy_view p = policy;
-	struct sa_view v;
-	struct drop_view drop = {.name = "auth", .packets = 3};
+	struct policies_view p = policy;
+	struct sas_view v;
+	struct drops_view drop = {.name = "auth", .packets = 3};
 
 	(void)state;
 	desk_sa_counted("out-4")->drops[DROP_OF_SA_REPLAY] = 2;
-	for (unsigned int i = 0; collect_sa(&v, &desk, i) && strcmp(v.name, "out-4") != 0; i++)
+	for (unsigned int i = 0; collect_sas(&v, &desk, i) && strcmp(v.name, "out-4") != 0; i++)
 		;
 	assert_true(has("sas", &v, "spi", "0x00001003"));
 	assert_false(has("sas", &v, "spi", "0x0000100"));
@@ -99,7 +99,7 @@ static void test_filters(void **state)
 	assert_false(has("policies", &p, "action", "-"));
 }
 
-static void expect_headers(const struct sa_view *v, const char *df, const char *dscp,
+static void expect_headers(const struct sas_view *v, const char *df, const char *dscp,
 	const char *ecn, const char *tfc, const char *dummies)
 {
 	expect("sas", v, "df", df);
@@ -113,11 +113,11 @@ static void expect_headers(const struct sa_view *v, const char *df, const char *
 static void test_sa_options(void **state)
 {
 	struct sa_options *opt = &desk_sa_out("out-4")->sa.opt;
-	struct sa_view v;
+	struct sas_view v;
 	unsigned int n = 0;
 
 	(void)state;
-	while (collect_sa(&v, &desk, n) && strcmp(v.name, "out-4") != 0)
+	while (collect_sas(&v, &desk, n) && strcmp(v.name, "out-4") != 0)
 		n++;
 	expect_headers(&v, "copy", "copy", "yes", "-", "0");
 	opt->df = SA_DF_SET;
@@ -125,18 +125,18 @@ static void test_sa_options(void **state)
 	opt->tfc_pad = SA_TFC_MTU;
 	opt->tfc_dummies = 9;
 	opt->ecn = false;
-	assert_true(collect_sa(&v, &desk, n));
+	assert_true(collect_sas(&v, &desk, n));
 	expect_headers(&v, "set", "ef", "no", "mtu", "9");
 	opt->dscp = 45;
 	opt->tfc_pad = 500;
-	assert_true(collect_sa(&v, &desk, n));
+	assert_true(collect_sas(&v, &desk, n));
 	expect_headers(&v, "set", "45", "no", "500", "9");
 	opt->mode = SA_TRANSPORT;
 	opt->tfc_pad = 0;
-	assert_true(collect_sa(&v, &desk, n));
+	assert_true(collect_sas(&v, &desk, n));
 	expect_headers(&v, "-", "-", "no", "-", "9");
 	for (n = 0; v.direction != sa_direction_names[SA_IN]; n++)
-		assert_true(collect_sa(&v, &desk, n));
+		assert_true(collect_sas(&v, &desk, n));
 	expect_headers(&v, "-", "keep", "yes", "-", "0");
 	expect("sas", &v, "window", "64");
 }
@@ -144,23 +144,23 @@ static void test_sa_options(void **state)
 static void test_busiest(void **state)
 {
 	unsigned int number[SA_BUSIEST];
-	struct sa_view v;
+	struct sas_view v;
 
 	(void)state;
 	desk_sa_in("in-6")->sa.rate = 1000;
 	desk_sa_out("out-4")->sa.rate = 2000;
 	assert_int_equal(collect_busiest(&desk, number), 6);
-	assert_true(collect_sa(&v, &desk, number[0]));
+	assert_true(collect_sas(&v, &desk, number[0]));
 	assert_string_equal(v.name, "out-4");
-	assert_true(collect_sa(&v, &desk, number[1]));
+	assert_true(collect_sas(&v, &desk, number[1]));
 	assert_string_equal(v.name, "in-6");
 }
 
 static void test_policies(void **state)
 {
-	struct policy_view p;
-	struct rule_view r;
-	struct tunnel_view t;
+	struct policies_view p;
+	struct rules_view r;
+	struct tunnels_view t;
 
 	(void)state;
 	desk_reload("rules = ( { name = \"ping\"; action = \"accept\"; proto = \"icmp\";"
@@ -168,28 +168,28 @@ static void test_policies(void **state)
 		    " { name = \"web\"; action = \"reject\"; proto = \"tcp\";"
 		    " destination_port = \"80-81\"; in = \"lan\"; } );",
 		"");
-	assert_true(collect_policy(&p, &desk, 1));
+	assert_true(collect_policies(&p, &desk, 1));
 	expect("policies", &p, "name", "four");
 	expect("policies", &p, "local", "10.1.0.0/24");
 	expect("policies", &p, "remote", "10.2.0.0/24");
 	expect("policies", &p, "proto", "any");
 	expect("policies", &p, "local_port", "any");
 	expect("policies", &p, "in", "in-4");
-	assert_false(collect_policy(&p, &desk, 3));
-	assert_true(collect_rule(&r, &desk, 0));
+	assert_false(collect_policies(&p, &desk, 3));
+	assert_true(collect_rules(&r, &desk, 0));
 	expect("rules", &r, "icmp", "8");
 	expect("rules", &r, "proto", "icmp");
 	expect("rules", &r, "source", "10.1.0.0/24");
 	expect("rules", &r, "source_port", "any");
-	assert_true(collect_rule(&r, &desk, 1));
+	assert_true(collect_rules(&r, &desk, 1));
 	expect("rules", &r, "icmp", "any");
 	expect("rules", &r, "destination_port", "80-81");
 	expect("rules", &r, "in", "lan");
-	assert_true(collect_rule(&r, &desk, 2)); // the fallback
+	assert_true(collect_rules(&r, &desk, 2)); // the fallback
 	expect("rules", &r, "proto", "any");
 	expect("rules", &r, "source", "any");
-	assert_false(collect_rule(&r, &desk, 3));
-	assert_true(collect_tunnel(&t, &desk, 0));
+	assert_false(collect_rules(&r, &desk, 3));
+	assert_true(collect_tunnels(&t, &desk, 0));
 	expect("tunnels", &t, "state", "never");
 	expect("tunnels", &t, "reason", "-");
 	expect("tunnels", &t, "probe", "2001:db8:2::1");
@@ -197,20 +197,20 @@ static void test_policies(void **state)
 
 static void test_tables(void **state)
 {
-	struct route_view r;
-	struct neighbour_view n;
-	struct drop_view d;
+	struct routes_view r;
+	struct neighbours_view n;
+	struct drops_view d;
 	unsigned int connected = 0;
 
 	(void)state;
-	for (unsigned int i = 0; collect_route(&r, &desk, i); i++)
+	for (unsigned int i = 0; collect_routes(&r, &desk, i); i++)
 		connected += strcmp(shown("routes", &r, "to"), "192.0.2.0/24") == 0;
 	assert_int_equal(connected, 1);
-	assert_true(collect_neighbour(&n, &desk, 0));
+	assert_true(collect_neighbours(&n, &desk, 0));
 	expect("neighbours", &n, "state", "static");
 	desk.counters.drops[DROP_RING_FULL] = 3;
 	desk.workers[0]->counters.drops[DROP_RING_FULL] = 4;
-	for (unsigned int i = 0; collect_drop(&d, &desk, i); i++)
+	for (unsigned int i = 0; collect_drops(&d, &desk, i); i++)
 		assert_int_equal(d.packets, i + 1 == DROP_RING_FULL ? 7 : 0);
 	assert_int_equal(counters_drops(&(struct counters){.drops = {[DROP_TTL] = 2}}), 2);
 }
@@ -218,9 +218,9 @@ static void test_tables(void **state)
 static void test_metrics(void **state)
 {
 	static const struct view_list lists[] = {
-		{"sas", "", sizeof(struct sa_view), collect_sa},
-		{"neighbours", "", sizeof(struct neighbour_view), NULL}, // without metrics
-		{"tunnels", "", sizeof(struct tunnel_view), collect_tunnel},
+		{"sas", "", sizeof(struct sas_view), collect_sas},
+		{"neighbours", "", sizeof(struct neighbours_view), NULL}, // without metrics
+		{"tunnels", "", sizeof(struct tunnels_view), collect_tunnels},
 	};
 	size_t len;
 	char *text;

@@ -74,7 +74,7 @@ static bool match(const char *text, char *why, size_t size)
 
 static bool policies(const char *text, char *why, size_t size)
 {
-	const struct policy_view v = {.name = "a-b",
+	const struct policies_view v = {.name = "a-b",
 		.action = "protect",
 		.out = "to-b",
 		.in = "from-b,from-b-2",

@@ -43,9 +43,11 @@ def read(path):
 def text():
     """The rows as field.def has them, one after the other."""
     counters = re.sub(r"^SA_COUNTER\((\w+), (\w+),\s+(\w+), (.*?)\)\n",
-                      r"FIELD(sas, \1, NUMBER, \2, U64(sa, \1), \3(\4))\n",
+                      r"FIELD(sas, \1, NUMBER, \2, U64(\1), \3(\4))\n",
                       read("lib/stats/sa_counter.def"), flags=re.MULTILINE | re.DOTALL)
     rows = re.sub(r'^#include "sa_counter.def"\n', lambda _: counters, read(PATH), flags=re.MULTILINE)
+    rows = re.sub(r"^EVENT_FIELD\((\w+), (\w+), (\w+)\)", r"FIELD(events, \1, \2, \3, TEXT, NO_METRIC)", rows,
+                  flags=re.MULTILINE)
     return re.sub(r"^(//|#)(.*\\\n)*.*\n", "", rows, flags=re.MULTILINE)
 
 
