@@ -5,15 +5,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "conf.h"
 #include "nearest.h"
 #include "pci_nic.h"
 #include "query.h"
 
-// A kind of items that change at run time.
-#define KIND(kind, help)                                                                           \
-	{                                                                                          \
-		kind, " add|set|del ...", help, command_change, false, complete_change             \
-	}
+// The commands from there on are those of kinds of items. Ports change at the start alone.
+#define FIRST_KIND  11
+#define AFTER_KINDS (FIRST_KIND + CONF_KINDS - 1)
 
 const struct command commands[] = {
 	{"show", " LIST [NAME|FILTER VALUE...]",
@@ -48,13 +47,13 @@ const struct command commands[] = {
 		"reload the configuration file; print its errors, or the run-time changes that "
 		"would be lost, if it is refused",
 		command_reload, true, NULL},
-	KIND("sa", "change security associations at run time, see below"),
-	KIND("policy", "change policies"),
-	KIND("rule", "change firewall rules"),
-	KIND("neighbour", "change static neighbours"),
-	KIND("route", "change routes"),
-	{"apply", " FILE|-", "apply all changes in a file, or none", command_apply, false,
-		complete_file},
+#define KIND(...)
+#define COMMAND(noun, place, help)                                                                 \
+	[FIRST_KIND + (place)] = {                                                                 \
+		#noun, " add|set|del ...", help, command_change, false, complete_change},
+#include "conf_kind.def"
+	[AFTER_KINDS] = {"apply", " FILE|-", "apply all changes in a file, or none", command_apply,
+		false, complete_file},
 	{"keygen", " FILE [CIPHER [AUTH]]", "write a key file with new random keys", command_keygen,
 		false, complete_file},
 	{"peer-config", " FILE [PEER]",
@@ -163,6 +162,18 @@ bool option_is_of(const struct option_row *o, const char *command)
 
 // --- help ---
 
+// The kinds but the one that is the example, and the rest of its help.
+static void changes_help(FILE *out)
+{
+	for (size_t i = FIRST_KIND + 1; i < AFTER_KINDS; i++)
+		fprintf(out, "%s%s", commands[i].name, i + 1 < AFTER_KINDS ? ", " : "\n");
+	fputs("  sa set NAME SETTINGS                other settings of the SA do not change\n"
+	      "  sa del NAME                         NAME of a neighbour: its address [port PORT]\n"
+	      "                                      of a route: its target [source ADDRESS]\n"
+	      "  policy add before NAME SETTINGS     or: after NAME, first, last; also for rules\n",
+		out);
+}
+
 // Help texts that several commands share.
 static const struct topic {
 	const char *commands;
@@ -190,18 +201,12 @@ static const struct topic {
 		"  in PORT, out PORT                   of the gateway, by name\n"
 		"  drop REASON|any                     dropped packets\n",
 		NULL},
-	{"sa, policy, rule, neighbour, route, apply",
+	{"change, apply",
 		"Changes last until the next reload --discard or restart. SETTINGS are as in the "
 		"file, or "
 		"- for standard input:\n"
-		"  sa add SETTINGS                     also: policy, rule, neighbour, route\n"
-		"  sa set NAME SETTINGS                other settings of the SA do not change\n"
-		"  sa del NAME                         NAME of a neighbour: its address [port "
-		"PORT]\n"
-		"                                      of a route: its target [source ADDRESS]\n"
-		"  policy add before NAME SETTINGS     or: after NAME, first, last; also for "
-		"rules\n",
-		NULL},
+		"  sa add SETTINGS                     also: ",
+		changes_help},
 };
 
 // Of one command, or of all with the commands that they are for.
@@ -222,10 +227,15 @@ static void options_print(FILE *out, const char *command)
 	}
 }
 
-static void topics_print(FILE *out, const char *command)
+// Of one command, or all; the kinds share the topic "change".
+static void topics_print(FILE *out, const struct command *c)
 {
+	const char *of = c != NULL && c->run == command_change ? "change"
+			 : c != NULL                           ? c->name
+							       : NULL;
+
 	for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++) {
-		if (command != NULL && !word_is_of(topics[i].commands, command))
+		if (of != NULL && !word_is_of(topics[i].commands, of))
 			continue;
 		fprintf(out, "\n%s", topics[i].text);
 		if (topics[i].print != NULL)
@@ -266,6 +276,6 @@ enum exit_code command_help(const struct options *options, char **words)
 		return command_unknown(words[0]);
 	printf("Usage: culvertctl [OPTION]... %s%s\n\n%s.\n\n", c->name, c->synopsis, c->help);
 	options_print(stdout, c->name);
-	topics_print(stdout, c->name);
+	topics_print(stdout, c);
 	return EXIT_OK;
 }
