@@ -205,7 +205,8 @@ static void numbers_free(struct objects *o, const struct snapshot *s, const stru
 		rule_is_used[rule_set_at(s->rules, i)->number] = true;
 	for (unsigned int i = 0; i < rule_set_count(old->rules); i++)
 		if (!rule_is_used[rule_set_at(old->rules, i)->number])
-			decisions_reset(o->rule_decisions, rule_set_at(old->rules, i)->number);
+			decisions_reset(
+				o->decisions[DECIDER_RULE], rule_set_at(old->rules, i)->number);
 }
 
 static void replaced_free(struct snapshot_control *c)

@@ -7,13 +7,14 @@
 // This worker's counters of a rule.
 static inline struct decided *decided_of_rule(const struct worker *w, uint32_t rule)
 {
-	return &w->snapshot->objects->rule_decisions->worker[w->id][rule];
+	return &w->snapshot->objects->decisions[DECIDER_RULE]->worker[w->id][rule];
 }
 
 // Counters of a policy; NULL: the number is 0.
 static inline struct decided *decided_of_policy(const struct worker *w, uint16_t policy)
 {
-	return policy != 0 ? &w->snapshot->objects->policy_decisions->worker[w->id][policy] : NULL;
+	return policy != 0 ? &w->snapshot->objects->decisions[DECIDER_POLICY]->worker[w->id][policy]
+			   : NULL;
 }
 
 // Consecutive packets of a burst that were decided by the same policies and rule: with one tunnel

@@ -27,7 +27,7 @@ struct scratch {
 	struct worker *w;
 	struct snapshot snapshot;
 	struct objects objects; // of the snapshot
-	struct decisions policies, rules;
+	struct decisions decisions[DECIDERS];
 };
 
 // A TCP header without options is a SYN.
@@ -135,21 +135,24 @@ static void result_write(struct match *m, const struct worker *w, const struct p
 static void scratch_free(struct scratch *x)
 {
 	line_free(x->w);
-	free(x->policies.worker[0]);
-	free(x->rules.worker[0]);
+	for (unsigned int i = 0; i < DECIDERS; i++)
+		free(x->decisions[i].worker[0]);
 }
 
 static int scratch_init(struct scratch *x, const struct worker *as, const struct snapshot *s)
 {
+	bool complete = true;
+
 	x->snapshot = *s;
 	x->objects = *s->objects;
 	x->snapshot.objects = &x->objects;
-	x->objects.policy_decisions = &x->policies;
-	x->objects.rule_decisions = &x->rules;
-	x->policies.worker[0] = calloc(SPD_NUMBERS, sizeof(x->policies.worker[0][0]));
-	x->rules.worker[0] = calloc(RULE_NUMBERS, sizeof(x->rules.worker[0][0]));
 	x->w = line_calloc(1, sizeof(*x->w));
-	if (x->w == NULL || x->policies.worker[0] == NULL || x->rules.worker[0] == NULL) {
+	for (unsigned int i = 0; i < DECIDERS; i++) {
+		x->decisions[i].worker[0] = calloc(decider_numbers[i], sizeof(struct decided));
+		x->objects.decisions[i] = &x->decisions[i];
+		complete = complete && x->decisions[i].worker[0] != NULL;
+	}
+	if (x->w == NULL || !complete) {
 		scratch_free(x);
 		return -ENOMEM;
 	}

@@ -10,6 +10,7 @@
 struct objects *objects_new(unsigned int n_workers)
 {
 	struct objects *o = calloc(1, sizeof(*o));
+	bool complete = true;
 
 	if (o == NULL)
 		return NULL;
@@ -22,12 +23,13 @@ struct objects *objects_new(unsigned int n_workers)
 	o->listed = calloc(SPD_TABLE_MAX, sizeof(o->listed[0]));
 	o->policy = calloc(SPD_NUMBERS, sizeof(o->policy[0]));
 	o->policy_out = line_calloc(SPD_NUMBERS, sizeof(o->policy_out[0]));
-	o->policy_decisions = decisions_new(SPD_NUMBERS, n_workers);
-	o->rule_decisions = decisions_new(RULE_NUMBERS, n_workers);
-	if (o->ledger != NULL && o->sad_in != NULL && o->sad_out != NULL &&
+	for (unsigned int i = 0; i < DECIDERS; i++) {
+		o->decisions[i] = decisions_new(decider_numbers[i], n_workers);
+		complete = complete && o->decisions[i] != NULL;
+	}
+	if (complete && o->ledger != NULL && o->sad_in != NULL && o->sad_out != NULL &&
 		o->sa_out_by_udp != NULL && o->policies != NULL && o->listed != NULL &&
-		o->policy != NULL && o->policy_out != NULL && o->policy_decisions != NULL &&
-		o->rule_decisions != NULL)
+		o->policy != NULL && o->policy_out != NULL)
 		return o;
 	objects_free(o);
 	return NULL;
@@ -47,8 +49,8 @@ void objects_free(struct objects *o)
 	sad_free(o->sad_out);
 	line_free(o->sa_out_by_udp);
 	spd_table_free(o->policies);
-	decisions_free(o->policy_decisions);
-	decisions_free(o->rule_decisions);
+	for (unsigned int i = 0; i < DECIDERS; i++)
+		decisions_free(o->decisions[i]);
 	line_free(o->policy_out);
 	free(o->policy);
 	sa_list_free(&o->sas);
@@ -62,7 +64,7 @@ void objects_policy_set(struct objects *o, uint16_t number, const struct spd_pol
 	if (policy != NULL)
 		atomic_store_explicit(&o->policy_out[number], policy->out, memory_order_release);
 	else
-		decisions_reset(o->policy_decisions, number);
+		decisions_reset(o->decisions[DECIDER_POLICY], number);
 	atomic_store_explicit(&o->policy[number], policy, memory_order_release);
 }
 

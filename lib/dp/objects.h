@@ -18,6 +18,13 @@
 #define IKE_SAS_MAX  0x10000
 #define RULE_NUMBERS 8195 // 0 is none
 
+// Kinds of objects that decide about packets.
+enum decider { DECIDER_POLICY, DECIDER_RULE, DECIDERS };
+
+// By which a kind has numbers.
+static const unsigned int decider_numbers[DECIDERS] = {
+	[DECIDER_POLICY] = SPD_NUMBERS, [DECIDER_RULE] = RULE_NUMBERS};
+
 struct objects {
 	// The control thread replaces them when they are full.
 	struct sad *_Atomic sad_in, *_Atomic sad_out;
@@ -25,12 +32,12 @@ struct objects {
 	struct sa_udp_index *_Atomic sa_out_by_udp;
 	struct spi_set awaited; // of inbound SAs that are not added yet
 
-	// By number of the policy: the policy; the SA that it sends through, NULL: none; counters,
-	// which workers write (decisions.h). The control thread replaces the first two.
+	// By number of the policy: the policy; the SA that it sends through, NULL: none. The
+	// control thread replaces them.
 	const struct spd_policy *_Atomic *policy;
 	struct sa_out *_Atomic *policy_out;
-	struct decisions *policy_decisions;
-	struct decisions *rule_decisions; // the same by number of the rule
+	// Counters by number, which workers write (decisions.h).
+	struct decisions *decisions[DECIDERS];
 
 	struct spd_table *policies; // of IKE
 	struct sa_ledger *ledger;   // of all SAs; of the load and the control thread

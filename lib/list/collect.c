@@ -217,7 +217,7 @@ bool collect_policies(void *view, const struct control *c, unsigned int i)
 		.out = out != NULL ? out->sa.live.name : "",
 		.local = {p->local, p->family, p->proto, p->local_port},
 		.remote = {p->remote, p->family, p->proto, p->remote_port},
-		.did = decisions_sum(s->objects->policy_decisions, p->number),
+		.did = decisions_sum(s->objects->decisions[DECIDER_POLICY], p->number),
 	};
 	snprintf(v->name, sizeof(v->name), "%s", p->name);
 	names_in(v->in, c, p);
@@ -257,7 +257,7 @@ bool collect_rules(void *view, const struct control *c, unsigned int i)
 		.destination = last ? any_end
 				    : (struct end_view){r->destination, r->family, r->proto,
 					      r->destination_port},
-		.did = decisions_sum(s->objects->rule_decisions, r->number),
+		.did = decisions_sum(s->objects->decisions[DECIDER_RULE], r->number),
 	};
 	snprintf(v->name, sizeof(v->name), "%s", r->name);
 	for (unsigned int k = 0; k < RULE_STATES; k++)

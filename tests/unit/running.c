@@ -103,14 +103,14 @@ struct decided running_policy_decided(
 {
 	const struct spd_policy *p = running_policy(s, name);
 
-	return s->objects->policy_decisions->worker[worker][p->number];
+	return s->objects->decisions[DECIDER_POLICY]->worker[worker][p->number];
 }
 
 struct decided running_policy_sum(const struct snapshot *s, const char *name)
 {
 	const struct spd_policy *p = running_policy(s, name);
 
-	return decisions_sum(s->objects->policy_decisions, p->number);
+	return decisions_sum(s->objects->decisions[DECIDER_POLICY], p->number);
 }
 
 static unsigned int rule_named(const struct snapshot *s, const char *name)
@@ -124,12 +124,12 @@ static unsigned int rule_named(const struct snapshot *s, const char *name)
 
 struct decided running_rule_decided(const struct snapshot *s, const char *name, unsigned int worker)
 {
-	return s->objects->rule_decisions->worker[worker][rule_named(s, name)];
+	return s->objects->decisions[DECIDER_RULE]->worker[worker][rule_named(s, name)];
 }
 
 struct decided running_rule_sum(const struct snapshot *s, const char *name)
 {
-	return decisions_sum(s->objects->rule_decisions, rule_named(s, name));
+	return decisions_sum(s->objects->decisions[DECIDER_RULE], rule_named(s, name));
 }
 
 uint64_t running_lookups(const struct snapshot *s, unsigned int worker)
@@ -138,6 +138,6 @@ uint64_t running_lookups(const struct snapshot *s, unsigned int worker)
 	uint64_t sum = 0;
 
 	for (unsigned int i = 0; (p = snapshot_policy_at(s, i)) != NULL; i++)
-		sum += s->objects->policy_decisions->worker[worker][p->number].asked;
+		sum += s->objects->decisions[DECIDER_POLICY]->worker[worker][p->number].asked;
 	return sum;
 }
