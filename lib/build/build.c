@@ -51,9 +51,9 @@ static void link_local_build(struct snapshot_port *p, uint16_t number)
 	if (v6 && !given)
 		addr_add(p, &link_local, &p->mac);
 	p->on_link =
-		(struct nexthop){.kind = NEXTHOP_CONNECTED, .port = number, .source = link_local};
+		(struct nexthop){.kind = NEXTHOP_CONNECTED, .iface = number, .source = link_local};
 	p->own_link_local =
-		(struct nexthop){.kind = NEXTHOP_LOCAL, .port = number, .source = link_local};
+		(struct nexthop){.kind = NEXTHOP_LOCAL, .iface = number, .source = link_local};
 }
 
 static void ports_build(
@@ -65,8 +65,10 @@ static void ports_build(
 		struct snapshot_port *p = &s->port[i];
 
 		p->mac = ports[i].mac;
-		p->mtu = c->mtu;
-		s->iface[i] = (struct iface){.port = (uint16_t)i, .unprotected = c->unprotected};
+		s->iface[i] = (struct iface){.name = p->name,
+			.mtu = c->mtu,
+			.port = (uint16_t)i,
+			.unprotected = c->unprotected};
 		s->iface[IFACE_HOST(i)] = s->iface[i];
 		s->iface[IFACE_HOST(i)].is_host = true;
 		for (unsigned int a = 0; a < c->n_addrs; a++) {
@@ -78,7 +80,7 @@ static void ports_build(
 		link_local_build(p, (uint16_t)i);
 		for (unsigned int a = 0; a < c->guests.n; a++)
 			addr_add(p, &c->guests.addr[a], &c->guests.mac[a]);
-		p->host = (struct nexthop){.kind = NEXTHOP_HOST, .port = (uint16_t)i};
+		p->host = (struct nexthop){.kind = NEXTHOP_LOCAL, .iface = (uint16_t)IFACE_HOST(i)};
 	}
 }
 
@@ -89,7 +91,7 @@ static void ike_build(struct snapshot *s, const struct conf *conf)
 
 		s->ike_via[ip_addr_is_v4(via) ? SOURCE_V4 : SOURCE_V6] = (struct nexthop){
 			.kind = NEXTHOP_GATEWAY,
-			.port = (uint16_t)conf->ike_port[i],
+			.iface = (uint16_t)conf->ike_port[i],
 			.gateway = *via,
 			.source = route_find(s->routes, via)->source,
 		};
@@ -135,8 +137,9 @@ static struct snapshot *snapshot_new(void)
 		return NULL;
 	s->control = calloc(1, sizeof(*s->control));
 	s->port = line_calloc(PORTS_MAX, sizeof(s->port[0]));
+	s->iface = calloc(IFACES_MAX, sizeof(s->iface[0]));
 	s->ike_via = calloc(SOURCES, sizeof(s->ike_via[0]));
-	if (s->control != NULL && s->port != NULL && s->ike_via != NULL)
+	if (s->control != NULL && s->port != NULL && s->iface != NULL && s->ike_via != NULL)
 		return s;
 	build_snapshot_free(s);
 	return NULL;
@@ -249,6 +252,7 @@ void build_snapshot_free(struct snapshot *s)
 	free(s->udp_ends);
 	route_table_free(s->routes);
 	line_free(s->port);
+	free(s->iface);
 	free(s->ike_via);
 	line_free(s);
 }

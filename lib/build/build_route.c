@@ -57,14 +57,14 @@ static unsigned int add_guests(struct route *r, const struct conf_guests *guests
 		if (!ip_addr_is_link_local(&guests->addr[i]))
 			r[n++] = (struct route){.to = host(&guests->addr[i]),
 				.nexthop = {.kind = NEXTHOP_LOCAL,
-					.port = port,
+					.iface = port,
 					.source = guests->addr[i]}};
 	return n;
 }
 
 static unsigned int add_addr(struct route *r, const struct conf_iface_addr *a, uint16_t port)
 {
-	struct nexthop nh = {.port = port, .source = a->addr};
+	struct nexthop nh = {.iface = port, .source = a->addr};
 	unsigned int n = 0;
 
 	if (ip_addr_is_link_local(&a->addr))
@@ -114,7 +114,7 @@ static struct route configured(const struct conf *conf, const struct conf_route 
 		.nexthop =
 			{
 				.kind = NEXTHOP_GATEWAY,
-				.port = (uint16_t)c->port,
+				.iface = (uint16_t)c->port,
 				.gateway = c->via,
 				.source = ip_addr_is_none(&c->source)
 						  ? source_towards(&conf->ports[c->port], &c->via)

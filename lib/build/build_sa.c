@@ -25,7 +25,7 @@ static const struct nexthop *nexthop_to(
 static uint16_t mtu_of(
 	const struct snapshot *s, const struct nexthop *nexthop, const struct ip_addr *local)
 {
-	return s->port[nexthop != NULL ? nexthop->port : route_find(s->routes, local)->port].mtu;
+	return s->iface[(nexthop != NULL ? nexthop : route_find(s->routes, local))->iface].mtu;
 }
 
 struct sa *build_sa(const struct snapshot *s, const struct conf *conf, const struct conf_sa *c)
@@ -121,7 +121,7 @@ static struct sa_path *path_again(
 	const struct nexthop *nexthop = nexthop_to(s, &sa->sa.opt.local, &peer->addr);
 
 	return sa_path_new(
-		&sa->sa, peer, nexthop, nexthop != NULL ? s->port[nexthop->port].mtu : mtu);
+		&sa->sa, peer, nexthop, nexthop != NULL ? s->iface[nexthop->iface].mtu : mtu);
 }
 
 // The same of one of the configuration. The endpoint of a peer that is followed stays as it is.

@@ -41,7 +41,7 @@ static void sizes_warn(const struct snapshot *s)
 			log_warn("policy \"%s\": inner MTU %u of SA \"%s\" is below IPv6's %u: "
 				 "ESP packets are fragmented, raise mtu of port \"%s\"",
 				p->name, path->mtu, p->out->sa.live.name, IPV6_MIN_MTU,
-				s->port[path->nexthop->port].name);
+				s->iface[path->nexthop->iface].name);
 	}
 }
 

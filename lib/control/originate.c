@@ -128,16 +128,16 @@ bool originate_next_hop(
 	static struct neigh_hints hints;
 	const struct nexthop *nh = sa_out_path(sa)->nexthop;
 	const struct ip_addr *next = nh->kind == NEXTHOP_GATEWAY ? &nh->gateway : &sa->peer.addr;
-	uint32_t sought = neigh_lookup_start(c->neigh, &hints, nh->port, next);
+	uint32_t sought = neigh_lookup_start(c->neigh, &hints, nh->iface, next);
 
-	if (neigh_lookup(c->neigh, &hints, sought, nh->port, next, mac) == NEIGH_KNOWN)
+	if (neigh_lookup(c->neigh, &hints, sought, nh->iface, next, mac) == NEIGH_KNOWN)
 		return true;
-	neigh_resolve(c->neigh, nh->port, next, NEIGH_HOLDER_OWN, now_ms);
+	neigh_resolve(c->neigh, nh->iface, next, NEIGH_HOLDER_OWN, now_ms);
 	return false;
 }
 
 void originate_by_sa(struct control *c, const struct sa_out *sa, struct rte_mbuf *m,
 	const struct rte_ether_addr *mac)
 {
-	originate_packet(c, m, sa_out_path(sa)->nexthop->port, mac);
+	originate_packet(c, m, sa_out_path(sa)->nexthop->iface, mac);
 }

@@ -12,7 +12,7 @@
 
 static uint16_t link_mtu(const struct control *c, const struct sa_path *path)
 {
-	return c->snapshot->port[path->nexthop->port].mtu;
+	return c->snapshot->iface[path->nexthop->iface].mtu;
 }
 
 // False if there is no memory.

@@ -56,7 +56,7 @@ struct sa_path *peer_path(struct control *c, const struct sa_out *sa, const stru
 		return NULL;
 	}
 	return sa_path_new(&sa->sa, peer, nh,
-		(uint16_t)RTE_MIN(s->port[nh->port].mtu, path_mtu_known(c, &peer->addr)));
+		(uint16_t)RTE_MIN(s->iface[nh->iface].mtu, path_mtu_known(c, &peer->addr)));
 }
 
 void peer_path_set(

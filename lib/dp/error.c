@@ -68,7 +68,7 @@ const struct nexthop *error_route_back(const struct worker *w, const struct pkt 
 		return &pkt_link(w, p)->on_link;
 	back = route_find_from(w->snapshot->routes, from, addr);
 	if (back != NULL && back->kind == NEXTHOP_LOCAL && !ip_addr_is_none(&via->gateway) &&
-		via->port == pkt_port(w, p))
+		via->iface == pkt_port(w, p))
 		return via;
 	return back;
 }

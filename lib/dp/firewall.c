@@ -15,12 +15,12 @@ static rte_be32_t tunnel_number(const struct worker *w, uint16_t number)
 	return tunnel ? rte_cpu_to_be_32(number) : 0;
 }
 
-// The egress port of a protected packet is that of the path to its peer.
-static uint16_t out_port(const struct pkt *p)
+// The egress of a protected packet is that of the path to its peer.
+static uint16_t out_iface(const struct pkt *p)
 {
 	const struct nexthop *nh = p->sa_out != NULL ? sa_out_path(p->sa_out)->nexthop : p->nexthop;
 
-	return nh != NULL ? nh->port : PORTS_MAX;
+	return nh != NULL ? nh->iface : PORTS_MAX;
 }
 
 static struct classifier_key key_of(const struct worker *w, const struct pkt *p)
@@ -29,7 +29,7 @@ static struct classifier_key key_of(const struct worker *w, const struct pkt *p)
 	struct classifier_key key = classifier_key_of(&v);
 
 	key.in = rte_cpu_to_be_32(pkt_port(w, p));
-	key.out = rte_cpu_to_be_32(out_port(p));
+	key.out = rte_cpu_to_be_32(out_iface(p));
 	key.tunnel_in = tunnel_number(w, p->in_by);
 	key.tunnel_out = tunnel_number(w, w->by.out);
 	return key;

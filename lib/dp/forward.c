@@ -25,7 +25,7 @@ static bool is_from_ike(const struct worker *w, const struct pkt *p)
 {
 	const struct nexthop *via = &w->snapshot->ike_via[p->ip.v4 ? SOURCE_V4 : SOURCE_V6];
 
-	return p->sa_in == NULL && via->port == pkt_port(w, p) && !ip_addr_is_none(&via->gateway);
+	return p->sa_in == NULL && via->iface == pkt_port(w, p) && !ip_addr_is_none(&via->gateway);
 }
 
 enum drop forward_check_source(const struct worker *w, const struct pkt *p)
@@ -73,7 +73,7 @@ enum drop forward_oversized(struct worker *w, struct pkt *p)
 
 bool forward_has_route(const struct pkt *p)
 {
-	return p->nexthop != NULL && p->nexthop->kind <= NEXTHOP_HOST;
+	return p->nexthop != NULL && (p->nexthop->kind <= NEXTHOP_GATEWAY || pkt_is_for_host(p));
 }
 
 enum drop forward_route(struct worker *w, struct pkt *p)
@@ -87,7 +87,7 @@ enum drop forward_route(struct worker *w, struct pkt *p)
 static uint16_t mtu_of(const struct worker *w, const struct pkt *p)
 {
 	return p->sa_out != NULL ? sa_out_path_at(p->sa_out, w->sa_place)->mtu
-				 : w->snapshot->port[p->nexthop->port].mtu;
+				 : w->snapshot->iface[p->nexthop->iface].mtu;
 }
 
 uint16_t forward_mtu(const struct worker *w, const struct pkt *p)

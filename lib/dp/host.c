@@ -39,7 +39,7 @@ bool host_is_link_control(const struct pkt *p)
 // Chooses the host behind the ingress port, or behind that of the address. False: there is none.
 static bool find_port(const struct worker *w, const struct pkt *p, uint16_t *port)
 {
-	*port = host_is_behind(w, pkt_port(w, p)) ? pkt_port(w, p) : p->nexthop->port;
+	*port = host_is_behind(w, pkt_port(w, p)) ? pkt_port(w, p) : p->nexthop->iface;
 	return host_is_behind(w, *port);
 }
 
@@ -145,7 +145,7 @@ bool host_is_group(const struct worker *w, uint16_t port, const struct ip_addr *
 	if (v4 == UINT32_MAX)
 		return true;
 	nh = route_find(w->snapshot->routes, addr);
-	return nh != NULL && nh->kind == NEXTHOP_NOT_UNICAST && nh->port == port &&
+	return nh != NULL && nh->kind == NEXTHOP_NOT_UNICAST && nh->iface == port &&
 	       !ip_addr_is_none(&nh->source);
 }
 
@@ -204,7 +204,7 @@ void host_punt(struct worker *w, struct pkt *p, uint16_t port, struct host_limit
 void host_punt_flow(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	const struct flow *f, uint32_t rule)
 {
-	host_punt(w, p, p->nexthop->port, host_limit_of(w, fp, f, rule));
+	host_punt(w, p, w->snapshot->iface[p->nexthop->iface].port, host_limit_of(w, fp, f, rule));
 }
 
 static bool is_group_query(const struct pkt *p)

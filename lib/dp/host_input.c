@@ -131,7 +131,7 @@ static enum drop group_output(struct worker *w, struct pkt *p, const struct rte_
 
 	if (d != DROP_NONE)
 		return d;
-	if (rte_pktmbuf_data_len(p->m) > pkt_link(w, p)->mtu)
+	if (rte_pktmbuf_data_len(p->m) > pkt_iface(w, p)->mtu)
 		return DROP_TOO_BIG;
 	output_from(w, p->m, pkt_port(w, p), source_mac(w, p), mac);
 	trace_note(w, p, TRACE_SENT, (struct trace_fact){.port = pkt_port(w, p) + 1});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Interfaces, by which packets come. Each has one number: packets, flows, datagrams in fragments
-// and holders of work refer to it by that. A snapshot has the facts about ports and hosts; a packet
-// out of a tunnel has its SA. Workers and control thread.
+// Interfaces, by which packets come and go. Each has one number: packets, next hops, rules, flows,
+// datagrams in fragments and holders of work refer to it by that. A snapshot has the facts about
+// ports and hosts; a packet out of a tunnel has its SA. Workers and control thread.
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +17,15 @@
 #define IFACE_TUNNEL_MIN 256u
 
 struct iface {
+	const char *name; // that of the port
+	uint16_t mtu;     // octets of IP packet
 	uint16_t port;    // the port itself, or the one in front of the host
 	bool unprotected; // that port faces the untrusted side (RFC 4301 4.4.1)
 	bool is_host;     // the host sends from addresses of the gateway
 };
+
+// Whether the number is that of the host behind a port.
+static inline bool iface_is_host(uint16_t number)
+{
+	return number >= IFACE_HOST(0);
+}

@@ -234,7 +234,7 @@ static enum drop reply_policy(struct worker *w, struct pkt *p)
 	const struct ip_view v = pkt_view(p);
 	enum drop d;
 
-	if (p->nexthop == NULL || !iface[p->nexthop->port].unprotected)
+	if (p->nexthop == NULL || !iface[p->nexthop->iface].unprotected)
 		return DROP_NONE;
 	d = policy_check_outbound(w, p, policy_find_outbound(w->snapshot, &v));
 	return iface[p->iface].unprotected ? DROP_NONE : d;
@@ -245,7 +245,7 @@ static void allow_fragments(struct worker *w, struct pkt *p)
 {
 	uint16_t limit = p->sa_out != NULL
 				 ? esp_out_mtu(&p->sa_out->sa, sa_out_path(p->sa_out), p->m)
-				 : w->snapshot->port[p->nexthop->port].mtu;
+				 : w->snapshot->iface[p->nexthop->iface].mtu;
 
 	limit = (uint16_t)RTE_MAX(limit, IPV6_MIN_MTU);
 	if (rte_pktmbuf_data_len(p->m) <= limit && p->refrag_size <= limit)
@@ -261,9 +261,9 @@ static bool fits_frame(const struct worker *w, const struct pkt *p)
 {
 	const struct rte_ether_hdr *frame = pkt_frame(p);
 
-	return frame != NULL && p->sa_out == NULL && p->nexthop->port == pkt_port(w, p) &&
+	return frame != NULL && p->sa_out == NULL && p->nexthop->iface == pkt_port(w, p) &&
 	       rte_is_valid_assigned_ether_addr(&frame->src_addr) && p->refrag_size == 0 &&
-	       rte_pktmbuf_data_len(p->m) <= pkt_link(w, p)->mtu;
+	       rte_pktmbuf_data_len(p->m) <= pkt_iface(w, p)->mtu;
 }
 
 static void send_to_frame(struct worker *w, struct pkt *p)

@@ -81,8 +81,8 @@ static int find_ingress(struct pkt *p, const struct snapshot *s, const struct ma
 	if (back->kind == NEXTHOP_LOCAL)
 		return -EADDRINUSE;
 	policy = policy_find_inbound(s, &v);
-	p->iface = back->port;
-	if (s->iface[back->port].unprotected && policy != NULL && policy->action == SPD_PROTECT)
+	p->iface = back->iface;
+	if (s->iface[back->iface].unprotected && policy != NULL && policy->action == SPD_PROTECT)
 		p->sa_in = receives_by(s, policy);
 	return 0;
 }
@@ -116,7 +116,7 @@ static enum drop match_evaluate(struct match *m, struct worker *w, struct pkt *p
 
 static void result_write(struct match *m, const struct worker *w, const struct pkt *p)
 {
-	m->port = p->iface;
+	m->iface = p->iface;
 	m->sa_in = p->sa_in;
 	m->in_by = snapshot_policy(w->snapshot, w->by.in);
 	m->out_by = snapshot_policy(w->snapshot, w->by.out);

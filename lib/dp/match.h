@@ -15,7 +15,7 @@ struct match {
 	enum drop reason;               // DROP_NONE: forwarded, answered, or for the host
 	bool local;                     // addressed to the gateway, and not for the host
 	bool host;                      // a rule admits it for the host behind a port
-	uint16_t port;                  // ingress port
+	uint16_t iface;                 // number of its ingress
 	const struct sa_in *sa_in;      // that it is decapsulated from; NULL: received in clear
 	const struct spd_policy *in_by; // the inbound policy that decides; NULL: none
 	const struct spd_policy *out_by;

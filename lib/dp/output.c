@@ -148,7 +148,7 @@ static enum drop packet_hold(struct worker *w, struct pkt *p, const struct ip_ad
 {
 	struct event e = {.kind = EVENT_NEIGH_NEEDED,
 		.addr = *next,
-		.port = p->nexthop->port,
+		.port = p->nexthop->iface,
 		.holder = worker_holder(w, p)};
 	const uint16_t holder = worker_holder_cell(w, e.holder);
 	uint32_t same = 0, of[PORTS_MAX] = {0};
@@ -230,7 +230,7 @@ static __rte_always_inline struct run *runs_find(
 		by_gateway = nexthop->kind == NEXTHOP_GATEWAY;
 		v4_dst = ip_is_v4(ip) ? ((const struct rte_ipv4_hdr *)ip)->dst_addr : NOT_V4;
 		r->next = by_gateway ? nexthop->gateway : ip_dst(ip, ip_is_v4(ip));
-		r->port = nexthop->port;
+		r->port = nexthop->iface;
 		r->sought = neigh_lookup_start(w->neigh, &w->neigh_hints, r->port, &r->next);
 		r->first = (uint16_t)i;
 		r++;
@@ -343,12 +343,12 @@ bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct 
 {
 	const struct ip_addr *next = nexthop->kind == NEXTHOP_GATEWAY ? &nexthop->gateway : dst;
 	struct rte_ether_addr mac;
-	enum neigh_answer answer = resolve(w, nexthop->port, next, &mac);
+	enum neigh_answer answer = resolve(w, nexthop->iface, next, &mac);
 
 	if (answer == NEIGH_WAIT) {
 		struct event e = {.kind = EVENT_NEIGH_NEEDED,
 			.addr = *next,
-			.port = nexthop->port,
+			.port = nexthop->iface,
 			.holder = NEIGH_HOLDER_OWN};
 
 		worker_event_post_share(w, &e, SHARE_RESOLVE);

@@ -12,6 +12,7 @@
 #include <rte_ip.h>
 #include <rte_mbuf.h>
 
+#include "interface.h"
 #include "ip_view.h"
 #include "route.h"
 #include "sa.h"
@@ -73,14 +74,14 @@ static inline const struct rte_ether_hdr *pkt_frame(const struct pkt *p)
 // Whether the packet is for the host behind a port.
 static inline bool pkt_is_for_host(const struct pkt *p)
 {
-	return p->nexthop != NULL && p->nexthop->kind == NEXTHOP_HOST;
+	return p->nexthop != NULL && p->nexthop->kind == NEXTHOP_LOCAL &&
+	       iface_is_host(p->nexthop->iface);
 }
 
 // Whether the packet is addressed to the gateway, or for the host.
 static inline bool pkt_is_local(const struct pkt *p)
 {
-	return p->nexthop != NULL &&
-	       (p->nexthop->kind == NEXTHOP_LOCAL || p->nexthop->kind == NEXTHOP_HOST);
+	return p->nexthop != NULL && p->nexthop->kind == NEXTHOP_LOCAL;
 }
 
 static inline struct rte_ipv4_hdr *pkt_ip(const struct pkt *p)

@@ -56,7 +56,7 @@ static bool is_inside_source(
 
 	if (back == NULL || back->kind == NEXTHOP_LOCAL)
 		return back != NULL;
-	return !w->snapshot->iface[back->port].unprotected && !is_at_peer(policy, src, back);
+	return !w->snapshot->iface[back->iface].unprotected && !is_at_peer(policy, src, back);
 }
 
 // RFC 4301 5.2, step 4: a packet from an SA must match a policy that sends through that SA.
@@ -77,13 +77,13 @@ static bool is_inside(const struct worker *w, const struct ip_addr *src)
 	const struct nexthop *back = route_find(w->snapshot->routes, src);
 
 	return back != NULL && back->kind != NEXTHOP_NOT_UNICAST &&
-	       !w->snapshot->iface[back->port].unprotected;
+	       !w->snapshot->iface[back->iface].unprotected;
 }
 
 // Outside addresses of the gateway accept pings, traces and errors without a policy.
 static bool is_exempt_outside(const struct worker *w, const struct pkt *p)
 {
-	if (!pkt_is_local(p) || !w->snapshot->iface[p->nexthop->port].unprotected)
+	if (!pkt_is_local(p) || !w->snapshot->iface[p->nexthop->iface].unprotected)
 		return false;
 	return !pkt_is_for_host(p) ||
 	       (acl_is_icmp(p->ip.proto) && icmp_is_error(p->ip.icmp_type, p->ip.v4));

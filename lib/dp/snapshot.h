@@ -29,7 +29,6 @@ enum audit { AUDIT_NONE, AUDIT_ESP, AUDIT_POLICY };
 
 struct snapshot_port {
 	struct rte_ether_addr mac;
-	uint16_t mtu; // octets of IP packet
 	uint8_t n_addrs;
 	struct ip_addr addrs[PORT_ADDRS_MAX];       // with IPv6, a link-local one is among them
 	struct rte_ether_addr macs[PORT_ADDRS_MAX]; // of the addresses: mac, or another one
@@ -64,6 +63,7 @@ struct snapshot {
 	uint32_t flow_generation;
 	uint16_t n_ports;
 	struct snapshot_port *port; // indexed by the gateway's number of the port
+	struct iface *iface;        // by number
 	struct route_table *routes;
 	struct objects *objects; // which the snapshots share
 	// Smallest path MTU that is accepted, of IPv4: octets. 0: none is.
@@ -86,7 +86,6 @@ struct snapshot {
 	struct rule_set *rules;  // tunnels are numbers of policies
 	struct sa_out **dummies; // SAs that have dummies
 	uint32_t n_dummies;
-	struct iface iface[IFACES_MAX]; // by number
 	struct snapshot_control *control;
 };
 

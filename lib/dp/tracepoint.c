@@ -228,13 +228,13 @@ void trace_output(struct worker *w, const struct burst *b, uint16_t n)
 	for (uint16_t i = 0; i < n; i++) {
 		const struct pkt *p = b->p[i];
 		const struct held *held = was_held(w, p);
-		struct trace_fact fact = {.port = p->nexthop->port + 1};
+		struct trace_fact fact = {.port = p->nexthop->iface + 1};
 
 		if (held != NULL)
 			fact.next = &held->next;
 		else if (p->nexthop->kind == NEXTHOP_GATEWAY)
 			fact.next = &p->nexthop->gateway;
-		if (held != NULL || was_sent(w, p, p->nexthop->port))
+		if (held != NULL || was_sent(w, p, p->nexthop->iface))
 			trace_record(w, p, held != NULL ? TRACE_HELD : TRACE_SENT, &fact);
 	}
 }

@@ -133,7 +133,7 @@ static void link_begin(struct netlink_request *r, unsigned int index)
 	r->link.ifi_index = (int)index;
 }
 
-static int link_set(unsigned int index, const struct snapshot_port *p)
+static int link_set(unsigned int index, const struct conf_port *c, const struct snapshot_port *p)
 {
 	const uint8_t mode = NO_LINK_LOCAL;
 	struct netlink_request r;
@@ -142,7 +142,7 @@ static int link_set(unsigned int index, const struct snapshot_port *p)
 
 	link_begin(&r, index);
 	netlink_add(&r, IFLA_ADDRESS, &p->mac, sizeof(p->mac));
-	netlink_add_u32(&r, IFLA_MTU, p->mtu);
+	netlink_add_u32(&r, IFLA_MTU, c->mtu);
 	rc = netlink_send(&r);
 	if (rc < 0)
 		return rc;
@@ -270,7 +270,7 @@ int host_iface_open(unsigned int port, const struct conf_port *c, const struct s
 	host_iface_carrier(fd, false);
 	index = if_nametoindex(c->host);
 	settings_write(c);
-	rc = link_set(index, p);
+	rc = link_set(index, c, p);
 	if (rc < 0)
 		port_error(c, "host: cannot set up interface %s: %s", c->host, strerror(-rc));
 	else

@@ -226,7 +226,7 @@ bool collect_policies(void *view, const struct control *c, unsigned int i)
 
 static const char *rule_port(const struct snapshot *s, uint32_t port)
 {
-	return port == CLASSIFIER_ANY ? "any" : s->port[port].name;
+	return port == CLASSIFIER_ANY ? "any" : s->iface[port].name;
 }
 
 // The fallback matches whatever the rules do not.
@@ -291,10 +291,10 @@ bool collect_routes(void *view, const struct control *c, unsigned int i)
 		.failed = UINT64_MAX,
 	};
 	if (nh->kind != NEXTHOP_NOT_UNICAST)
-		snprintf(v->port, sizeof(v->port), "%s", s->port[nh->port].name);
+		snprintf(v->port, sizeof(v->port), "%s", s->iface[nh->iface].name);
 	if (nh->kind == NEXTHOP_GATEWAY) {
 		ip_addr_format(v->via, &nh->gateway);
-		v->failed = neigh_failed(c->neigh, nh->port, &nh->gateway);
+		v->failed = neigh_failed(c->neigh, nh->iface, &nh->gateway);
 	}
 	if (!ip_addr_is_none(&r->from))
 		ip_addr_format(v->source, &r->from);

@@ -35,7 +35,7 @@ static void next_hop_write(
 static const char *egress_of(const struct match *m, const struct snapshot *s)
 {
 	return m->nexthop != NULL && m->nexthop->kind <= NEXTHOP_GATEWAY
-		       ? s->port[m->nexthop->port].name
+		       ? s->iface[m->nexthop->iface].name
 		       : "";
 }
 
@@ -48,7 +48,7 @@ static void match_collect(struct match_view *v, const struct snapshot *s, const 
 		.proto = q->proto,
 		.source_port = q->source_port,
 		.destination_port = q->destination_port,
-		.port = s->port[m->port].name,
+		.port = s->iface[m->iface].name,
 		.sa_in = m->sa_in != NULL ? m->sa_in->sa.live.name : "",
 		.policy_in = name_of(m->in_by),
 		.policy_out = name_of(m->out_by),

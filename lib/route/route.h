@@ -14,14 +14,13 @@
 enum nexthop_kind {
 	NEXTHOP_CONNECTED,   // the destination is on the port's link
 	NEXTHOP_GATEWAY,     // by a router on the port's link
-	NEXTHOP_HOST,        // the host behind the port, never in a route, see lib/dp/host.h
-	NEXTHOP_LOCAL,       // an address of this gateway
+	NEXTHOP_LOCAL,       // an address of this gateway, or of the host behind a port
 	NEXTHOP_NOT_UNICAST, // broadcast, multicast, or never valid on the wire
 };
 
 struct nexthop {
 	enum nexthop_kind kind;
-	uint16_t port;          // snapshot's number of the port
+	uint16_t iface;         // number of the interface that it is on, of lib/dp/interface.h
 	struct ip_addr gateway; // of NEXTHOP_GATEWAY
 	struct ip_addr source;  // source address of originated packets
 };

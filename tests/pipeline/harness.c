@@ -226,7 +226,7 @@ static void take_frame(struct gateway *g, uint16_t port, struct rte_mbuf *m)
 	assert_true(RTE_MBUF_DIRECT(m));
 	assert_int_equal(m->pkt_len, m->data_len);
 	assert_in_range(
-		m->data_len, ETH_LEN, ETH_LEN + running_port(g->first->snapshot, port)->mtu);
+		m->data_len, ETH_LEN, ETH_LEN + running_iface(g->first->snapshot, port)->mtu);
 	f->port = port;
 	f->len = m->data_len;
 	memcpy(f->b, rte_pktmbuf_mtod(m, void *), f->len);

@@ -63,12 +63,12 @@ static void check_row(const struct gateway *g, const struct row *r)
 	assert_int_equal(match_run(&m, g->w, g->snapshot, &q), 0);
 	policy = r->sa_in != NULL ? m.in_by : m.out_by;
 	assert_int_equal(m.reason, r->reason);
-	assert_int_equal(m.port, r->in);
+	assert_int_equal(m.iface, r->in);
 	check_name(policy != NULL ? policy->name : NULL, r->policy);
 	check_name(m.sa_out != NULL ? m.sa_out->sa.live.name : NULL, r->sa_out);
 	check_name(m.sa_in != NULL ? m.sa_in->sa.live.name : NULL, r->sa_in);
 	check_name(m.rule != NULL ? m.rule->name : NULL, r->rule);
-	assert_int_equal(m.nexthop != NULL ? m.nexthop->port : -1, r->egress);
+	assert_int_equal(m.nexthop != NULL ? m.nexthop->iface : -1, r->egress);
 	if (r->reason == DROP_NONE && m.sa_out != NULL)
 		assert_int_equal(m.mtu, sa_out_path(m.sa_out)->mtu);
 	else
@@ -208,7 +208,7 @@ static void check_own_packet(struct gateway *g, struct peer *b, const struct own
 	struct match_query q = query_of(&(struct row){.src = r->src, .dst = r->dst});
 	const struct nexthop *back = gateway_route(g, &q.source);
 	bool sealed = strcmp(r->src, "10.2.0.5") == 0;
-	struct frame f = sealed ? peer_seal_ip(b, 1, ip) : frame_ip(back->port, ip);
+	struct frame f = sealed ? peer_seal_ip(b, 1, ip) : frame_ip(back->iface, ip);
 
 	gateway_pass(g, &f, 1);
 	assert_int_equal(g->n_punted, r->host && r->reason == DROP_NONE);

@@ -126,7 +126,7 @@ static struct gateway *waiting(void)
 // after that.
 static void test_unknown_peer_gets_nothing(void **state)
 {
-	static const struct nexthop nh = {.kind = NEXTHOP_CONNECTED, .port = WAN};
+	static const struct nexthop nh = {.kind = NEXTHOP_CONNECTED, .iface = WAN};
 	struct gateway *a = waiting();
 	struct sa_out *sa = gateway_sa_out(a, "to-b");
 	struct peer b = peer_new(a, "to-b");

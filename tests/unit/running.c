@@ -93,9 +93,9 @@ const struct nexthop *running_route(const struct snapshot *s, const struct ip_ad
 	return route_find(s->routes, to);
 }
 
-const struct snapshot_port *running_port(const struct snapshot *s, unsigned int port)
+const struct iface *running_iface(const struct snapshot *s, unsigned int port)
 {
-	return &s->port[port];
+	return &s->iface[port];
 }
 
 struct decided running_policy_decided(

@@ -32,7 +32,7 @@ const struct spd_policy *running_policy_for(const struct snapshot *s, const stru
 const struct rule *running_rule_for(const struct snapshot *s, const struct classifier_key *packet);
 const struct nexthop *running_route(const struct snapshot *s, const struct ip_addr *to);
 
-const struct snapshot_port *running_port(const struct snapshot *s, unsigned int port);
+const struct iface *running_iface(const struct snapshot *s, unsigned int port);
 
 // Decisions of a policy or a rule: by one worker, in this configuration alone; or by all workers,
 // and in earlier configurations.

@@ -93,7 +93,7 @@ static void test_routes(void **state)
 
 		struct ip_addr gateway = addr_of(rows[i].gateway), source = addr_of(rows[i].source);
 
-		assert_int_equal(nh->port, rows[i].port);
+		assert_int_equal(nh->iface, rows[i].port);
 		assert_true(ip_addr_equal(&nh->gateway, &gateway));
 		assert_true(ip_addr_equal(&nh->source, &source));
 	}

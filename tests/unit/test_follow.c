@@ -15,11 +15,11 @@
 
 #define PEERS 2
 
-static const struct nexthop next = {.kind = NEXTHOP_CONNECTED, .port = 0};
+static const struct nexthop next = {.kind = NEXTHOP_CONNECTED, .iface = 0};
 static struct conf conf = {.pmtu_learn = true};
-static struct snapshot_port link_port = {.mtu = 1500};
+static struct iface link_iface = {.mtu = 1500};
 static struct objects objects;
-static struct snapshot snapshot = {.n_ports = 1, .port = &link_port, .objects = &objects};
+static struct snapshot snapshot = {.n_ports = 1, .iface = &link_iface, .objects = &objects};
 static struct control c = {.conf = &conf};
 static struct sa_out *sa[PEERS];
 static struct sa_in *in;

@@ -40,7 +40,7 @@ static struct route random_route(uint64_t *seed, uint16_t port)
 
 	return (struct route){
 		.to = prefix_of(random_dst(seed, family), first + random_below(seed, 129 - first)),
-		.nexthop = {.kind = random_below(seed, 4), .port = port},
+		.nexthop = {.kind = random_below(seed, 4), .iface = port},
 	};
 }
 
@@ -60,7 +60,7 @@ static void check_find(const struct route_table *t, const struct route route[], 
 	if (nh == NULL)
 		fail_msg("no route to %s", ip_addr_format(buf, dst));
 	assert_ptr_equal(nh, &route_at(t, (unsigned int)right)->nexthop);
-	assert_int_equal(nh->port, route[right].nexthop.port);
+	assert_int_equal(nh->iface, route[right].nexthop.iface);
 }
 
 // The address before or after.
@@ -143,7 +143,7 @@ static void test_source(void **state)
 
 	(void)state;
 	for (uint16_t i = 0; i < COUNT_OF(route); i++)
-		route[i] = (struct route){.nexthop.port = i};
+		route[i] = (struct route){.nexthop.iface = i};
 	route[0].to = net_of("0.0.0.0/0");
 	route[1].to = net_of("0.0.0.0/0");
 	route[2].to = net_of("10.9.0.0/16");
@@ -152,12 +152,12 @@ static void test_source(void **state)
 	route[1].from = route[2].from = from[1];
 	t = route_table_new(route, 4);
 	assert_non_null(t);
-	assert_int_equal(route_find(t, &far)->port, 0);
-	assert_int_equal(route_find_from(t, &from[0], &far)->port, 0);
-	assert_int_equal(route_find_from(t, &from[1], &far)->port, 1);
-	assert_int_equal(route_find_from(t, &from[1], &near)->port, 2);
-	assert_int_equal(route_find_from(t, &from[0], &near)->port, 0);
-	assert_int_equal(route_find_from(t, &from[1], &lan)->port, 3);
+	assert_int_equal(route_find(t, &far)->iface, 0);
+	assert_int_equal(route_find_from(t, &from[0], &far)->iface, 0);
+	assert_int_equal(route_find_from(t, &from[1], &far)->iface, 1);
+	assert_int_equal(route_find_from(t, &from[1], &near)->iface, 2);
+	assert_int_equal(route_find_from(t, &from[0], &near)->iface, 0);
+	assert_int_equal(route_find_from(t, &from[1], &lan)->iface, 3);
 	assert_int_equal(route_of(route_find_from(t, &from[1], &near))->to.len, 96 + 16);
 	assert_int_equal(route_count(t), 4);
 	route_table_free(t);
@@ -165,7 +165,7 @@ static void test_source(void **state)
 	t = route_table_new(route, 4);
 	assert_null(route_find(t, &far));
 	assert_null(route_find_from(t, &from[0], &far));
-	assert_int_equal(route_find_from(t, &from[1], &far)->port, 1);
+	assert_int_equal(route_find_from(t, &from[1], &far)->iface, 1);
 	route_table_free(t);
 }
 
