@@ -27,6 +27,7 @@
 #include "port.h"
 #include "reopen.h"
 #include "request.h"
+#include "retire.h"
 #include "tracing.h"
 #include "wall_clock.h"
 
@@ -268,7 +269,9 @@ static bool handle_events(struct gateway *g, uint64_t now_ms, uint64_t *next_tic
 	}
 	if (over)
 		configure_retire(c);
-	return handled || c->retired != NULL;
+	if (c->sas_leaving > 0) // the next request waits for it
+		retire_tick(c);
+	return handled || c->retired != NULL || c->sas_leaving > 0;
 }
 
 void control_thread_run(struct gateway *g)

@@ -165,6 +165,11 @@ int load_finish(void *gateway)
 	return rc;
 }
 
+int load_sa_begin(void *gateway, struct sa *sa, bool new_keys)
+{
+	return reserve_sa_begin(((struct gateway *)gateway)->reserve, sa, new_keys);
+}
+
 void load_stop(void)
 {
 	if (load.errors == NULL)

@@ -24,5 +24,8 @@ int load_begin(void *gateway, request_make *make, bool new_keys, FILE *errors);
 // -EINPROGRESS until then: call it often.
 int load_finish(void *gateway);
 
+// Also for struct request_io: as reserve_sa_begin().
+int load_sa_begin(void *gateway, struct sa *sa, bool new_keys);
+
 // When workers have ended. Waits for a load, and discards it.
 void load_stop(void);

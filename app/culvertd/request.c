@@ -40,7 +40,7 @@ static bool io_subscribe(const struct control_request *request, const char *text
 int request_start(struct gateway *g)
 {
 	static const struct request_io io = {io_take, io_answer, io_subscribe, load_begin,
-		load_finish, notify_reloading, notify_ready, orders};
+		load_finish, load_sa_begin, notify_reloading, notify_ready, orders};
 	static const struct control_access may_change = {"control", "control_group", true};
 	static const struct control_access may_show = {"show", "show_group", false};
 	const struct conf *conf = g->control.conf;

@@ -108,7 +108,8 @@ static void item_add(
 		return;
 	grown = conf_change_add(r, c);
 	move_last(grown, at);
-	conf_unsaved_add(r->c->tree, c->kind, config_setting_get_elem(grown, (unsigned int)at));
+	conf_unsaved_add(r->c->tree, c->kind,
+		conf_identity(c->kind, config_setting_get_elem(grown, (unsigned int)at)));
 }
 
 static void take_out(config_setting_t *item, const char *name)
@@ -130,7 +131,7 @@ static void item_set(struct conf_reader *r, const struct conf_change *c, config_
 		const config_setting_t *s = config_setting_get_elem(c->settings, (unsigned int)i);
 
 		take_out(item, s->name);
-		conf_tree_add(item, s);
+		conf_tree_add(item, s, NULL);
 	}
 	conf_unsaved_set(r->c->tree, c, before, item);
 }
@@ -153,7 +154,7 @@ static void change_apply(struct conf_reader *r, const struct conf_change *c)
 		item_set(r, c, item);
 		return;
 	}
-	conf_unsaved_del(r->c->tree, c->kind, item);
+	conf_unsaved_del(r->c->tree, c->kind, conf_strdup(conf_identity(c->kind, item)));
 	config_setting_remove_elem(list, (unsigned int)i);
 }
 

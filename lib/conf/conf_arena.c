@@ -110,13 +110,16 @@ void *conf_alloc(size_t n, size_t size)
 
 void *conf_resize(void *octets, size_t size)
 {
-	void *moved = conf_alloc(1, size);
-	size_t old;
+	const struct block *b;
+	void *moved;
 
 	if (octets == NULL)
-		return moved;
-	old = ((struct block *)((char *)octets - offsetof(struct block, octets)))->size;
-	memcpy(moved, octets, old < size ? old : size);
+		return conf_alloc(1, size);
+	b = (const struct block *)((const char *)octets - offsetof(struct block, octets));
+	if (b->size >= size)
+		return octets;
+	moved = conf_alloc(1, size);
+	memcpy(moved, octets, b->size);
 	conf_dealloc(octets);
 	return moved;
 }

@@ -28,7 +28,7 @@ int conf_with_arena(void (*part)(void *arg), void *arg);
 // The rest is for parts that run, and for libconfig (libconfig.symbols). Octets are zeroed, and
 // wiped when they are freed.
 void *conf_alloc(size_t n, size_t size);
-void *conf_resize(void *octets, size_t size); // NULL is allowed
+void *conf_resize(void *octets, size_t size); // NULL is allowed; it never shrinks
 void conf_dealloc(void *octets);              // before the arena is; NULL is allowed
 char *conf_strdup(const char *text);
 char *conf_vformat(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));

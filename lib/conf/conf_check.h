@@ -69,12 +69,6 @@ bool conf_rejected(const config_setting_t *group, const char *name);
 // Where a message about a setting goes: to the setting, or to its group if it is not there.
 config_setting_t *conf_at(config_setting_t *group, const char *name);
 
-// Numbers of elements of a list.
-struct conf_set {
-	unsigned int *index;
-	unsigned int n;
-};
-
 // Elements of n whose settings of these names (the last one is NULL) are all given.
 struct conf_set conf_set_given(
 	const struct conf_reader *r, enum conf_kind kind, const char *const names[]);
@@ -82,6 +76,17 @@ struct conf_set conf_set_given(
 typedef int (*conf_compare)(const struct conf *c, unsigned int a, unsigned int b);
 
 void conf_set_sort(const struct conf_reader *r, struct conf_set *set, conf_compare compare);
+
+// Compare SAs by name; by SPI, where that must be unique; by the key of the cipher, and then by the
+// key of the authentication.
+int conf_compare_sa_names(const struct conf *c, unsigned int a, unsigned int b);
+int conf_compare_spis(const struct conf *c, unsigned int a, unsigned int b);
+int conf_compare_cipher_keys(const struct conf *c, unsigned int a, unsigned int b);
+int conf_compare_keys(const struct conf *c, unsigned int a, unsigned int b);
+
+// The port that receives ESP of an SA: to an address of the port, or to a host behind another port.
+// -1: none is known.
+int conf_sa_port(const struct conf *c, const struct conf_sa *sa);
 
 // Sorts, and reports every element that is equal to one before it in the file: the problem, at the
 // setting of this name, followed by a reference to the earlier one.
@@ -98,8 +103,9 @@ struct conf_names {
 
 struct conf_names conf_names_sort(const struct conf_reader *r, enum conf_kind kind);
 
-// Reports every element of a list that has the name of one before it.
-void conf_check_names(struct conf_reader *r, enum conf_kind kind);
+// Reports every element of a list that has the name of one before it. Returns those with a name, in
+// the order of names.
+struct conf_set conf_check_names(struct conf_reader *r, enum conf_kind kind);
 
 // Index of the element of this name; of the first in the file if there are several. -1 if there
 // is none.

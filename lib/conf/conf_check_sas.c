@@ -34,8 +34,13 @@ static void check_options(struct conf_reader *r, const struct conf_option *optio
 	}
 }
 
+int conf_compare_sa_names(const struct conf *c, unsigned int a, unsigned int b)
+{
+	return strcmp(c->sas[a].live.name, c->sas[b].live.name);
+}
+
 // Key of a packet's SA: inbound the SPI, outbound the peer finds it by SPI, too (RFC 4301 4.1).
-static int compare_spis(const struct conf *c, unsigned int a, unsigned int b)
+int conf_compare_spis(const struct conf *c, unsigned int a, unsigned int b)
 {
 	const struct conf_sa *x = &c->sas[a], *y = &c->sas[b];
 
@@ -50,11 +55,20 @@ static int compare_spis(const struct conf *c, unsigned int a, unsigned int b)
 	return memcmp(&x->opt.remote, &y->opt.remote, sizeof(x->opt.remote));
 }
 
-static int compare_keys(const struct conf *c, unsigned int a, unsigned int b)
+int conf_compare_cipher_keys(const struct conf *c, unsigned int a, unsigned int b)
 {
 	const struct conf_sa *x = &c->sas[a], *y = &c->sas[b];
 
 	return memcmp(x->cipher_key, y->cipher_key, sizeof(x->cipher_key));
+}
+
+int conf_compare_keys(const struct conf *c, unsigned int a, unsigned int b)
+{
+	int by_cipher = conf_compare_cipher_keys(c, a, b);
+
+	return by_cipher != 0
+		       ? by_cipher
+		       : memcmp(c->sas[a].auth_key, c->sas[b].auth_key, sizeof(c->sas[a].auth_key));
 }
 
 static void check_algorithms(
@@ -269,12 +283,25 @@ static void check_flow_label(
 		conf_err(r, s, "is for tunnels over IPv6 only");
 }
 
+// Keeps the indexes of conf_edit_new(). They have all SAs if there was no mistake.
+static void index_keep(
+	struct conf_reader *r, const struct conf_set *by_name, const struct conf_set *by_spi)
+{
+	struct conf_set by_keys = conf_set_given(r, CONF_SA, (const char *[]){NULL});
+
+	conf_set_sort(r, &by_keys, conf_compare_keys);
+	r->c->tree->sas_by_name = *by_name;
+	r->c->tree->sas_by_spi = *by_spi;
+	r->c->tree->sas_by_keys = by_keys;
+}
+
 void conf_check_sas(struct conf_reader *r)
 {
 	struct conf *c = r->c;
 	struct conf_set spis =
 		conf_set_given(r, CONF_SA, (const char *[]){"spi", "direction", "remote", NULL});
 	struct conf_set keyed = {.index = conf_alloc(c->n_sas, sizeof(keyed.index[0]))};
+	struct conf_set by_name;
 
 	conf_check_ike(r, CONF_SA);
 	for (unsigned int i = 0; i < c->n_sas; i++) {
@@ -296,9 +323,11 @@ void conf_check_sas(struct conf_reader *r)
 		if (conf_key_read(r, item, sa) && cipher_alg_counts(sa->opt.cipher))
 			keyed.index[keyed.n++] = i;
 	}
-	conf_check_names(r, CONF_SA);
-	conf_reject_equal(r, CONF_SA, &spis, compare_spis, "spi", "is already the SPI of");
+	by_name = conf_check_names(r, CONF_SA);
+	conf_reject_equal(r, CONF_SA, &spis, conf_compare_spis, "spi", "is already the SPI of");
 	// Their nonces would repeat, which must not be for a key (RFC 3686 2.1, RFC 4106 3.1).
-	conf_reject_equal(r, CONF_SA, &keyed, compare_keys, "cipher_key",
+	conf_reject_equal(r, CONF_SA, &keyed, conf_compare_cipher_keys, "cipher_key",
 		"key and salt must be unique, are also those of");
+	if (c->tree != NULL)
+		index_keep(r, &by_name, &spis);
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "conf_check.h"
 
-// The port that receives ESP of an SA: to an address of the port, or to a host behind another port.
-// -1: none is known.
-static int port_of(const struct conf *c, const struct conf_sa *sa)
+int conf_sa_port(const struct conf *c, const struct conf_sa *sa)
 {
 	int port = conf_own_port(c, &sa->opt.local);
 
@@ -23,7 +21,7 @@ static void sides_derive(struct conf_reader *r)
 	struct conf *c = r->c;
 
 	for (unsigned int i = 0; i < c->n_sas; i++) {
-		int port = port_of(c, &c->sas[i]);
+		int port = conf_sa_port(c, &c->sas[i]);
 
 		if (port >= 0 && side_setting(r, port) == NULL)
 			c->ports[port].unprotected = true;
@@ -36,7 +34,7 @@ static const char *side_reason(const struct conf_reader *r, int port)
 	if (!r->c->ports[port].unprotected)
 		return "no SA ends there";
 	for (unsigned int i = 0; i < r->c->n_sas; i++)
-		if (port_of(r->c, &r->c->sas[i]) == port)
+		if (conf_sa_port(r->c, &r->c->sas[i]) == port)
 			return conf_format("%s ends there", conf_ref(conf_item(r, CONF_SA, i)));
 	return "";
 }
@@ -77,7 +75,7 @@ void conf_check_ike_port(struct conf_reader *r, config_setting_t *group, const s
 
 	if (local == NULL || conf_rejected(group, "remote") || conf_rejected(group, "mode"))
 		return;
-	port = port_of(r->c, sa);
+	port = conf_sa_port(r->c, sa);
 	if (port >= 0 && !r->c->ports[port].unprotected)
 		conf_err(r, local,
 			"packets of the SA arrive at port %s, which must have side = "

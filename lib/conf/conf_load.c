@@ -57,9 +57,14 @@ static config_setting_t *setting_copy(
 	return s;
 }
 
-config_setting_t *conf_tree_add(config_setting_t *to, const config_setting_t *from)
+config_setting_t *conf_tree_add(
+	config_setting_t *to, const config_setting_t *from, const char *file)
 {
-	return setting_copy(&(struct files){0}, to, from);
+	struct files f = {0};
+
+	if (file != NULL)
+		f = (struct files){from->file, file};
+	return setting_copy(&f, to, from);
 }
 
 void conf_tree_copy(struct conf_tree *to, const struct conf_tree *from)

@@ -34,7 +34,7 @@ struct conf_names conf_names_sort(const struct conf_reader *r, enum conf_kind ki
 	return names;
 }
 
-void conf_check_names(struct conf_reader *r, enum conf_kind kind)
+struct conf_set conf_check_names(struct conf_reader *r, enum conf_kind kind)
 {
 	const struct conf_names names = conf_names_sort(r, kind);
 	const unsigned int *index = names.set.index;
@@ -47,6 +47,7 @@ void conf_check_names(struct conf_reader *r, enum conf_kind kind)
 			conf_err(r, conf_member(conf_item(r, kind, index[i]), "name"),
 				"is already the name of %s",
 				conf_ref(conf_item(r, kind, index[first])));
+	return names.set;
 }
 
 int conf_names_find(const struct conf_names *n, const char *name)

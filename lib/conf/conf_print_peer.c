@@ -113,7 +113,7 @@ static void print_mirrored(const struct conf *c, FILE *out, config_setting_t *ro
 	if (list == NULL)
 		return;
 	files = conf_alloc((size_t)config_setting_length(list) + 1, sizeof(files[0]));
-	copy = conf_tree_add(root, list);
+	copy = conf_tree_add(root, list, NULL);
 	for (unsigned int i = 0; i < (unsigned int)config_setting_length(list); i++) {
 		if (!chosen[i]) {
 			config_setting_remove_elem(copy, n);

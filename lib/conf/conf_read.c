@@ -17,6 +17,11 @@ config_setting_t *conf_member(const config_setting_t *group, const char *name)
 	return NULL;
 }
 
+size_t conf_room(unsigned int n)
+{
+	return RTE_ALIGN_CEIL((size_t)n + 1, RTE_MAX(16u, rte_align32pow2(n) / 8));
+}
+
 static const char *kind_name(const config_setting_t *s)
 {
 	switch (config_setting_type(s)) {
@@ -173,7 +178,7 @@ static void read_list(
 	if (!check_count(r, o, s))
 		return;
 
-	char *items = conf_alloc(n, kind->item_size);
+	char *items = conf_alloc(conf_room(n), kind->item_size);
 
 	for (unsigned int i = 0; i < n; i++) {
 		config_setting_t *item = config_setting_get_elem(s, i);

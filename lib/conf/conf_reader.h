@@ -80,12 +80,19 @@ bool conf_text_read(struct conf_reader *r, config_t *file, const char *octets, s
 // conf_load.c: the settings of a configuration outlive its reading, for conf_change() and
 // conf_diff().
 
+// Numbers of elements of a list.
+struct conf_set {
+	unsigned int *index;
+	unsigned int n;
+};
+
 struct conf_tree {
 	config_t file;
 	const char *dir; // folder of the config file with its slash, or ""
 	// Of each SA: the file that its keys were read from, as it was written; NULL: from none.
 	const char **key_files;
-	struct conf_changes *unsaved; // see conf_unsaved.h
+	struct conf_changes *unsaved;                         // see conf_unsaved.h
+	struct conf_set sas_by_name, sas_by_spi, sas_by_keys; // all SAs, see conf_edit.h
 };
 
 // For settings out of files in that folder: conf_file_read() or conf_tree_copy() has to fill it.
@@ -96,8 +103,10 @@ config_setting_t *conf_tree_item(const struct conf_tree *tree, enum conf_kind ki
 
 void conf_tree_copy(struct conf_tree *to, const struct conf_tree *from);
 
-// Copies one setting with all that is in it into a group, list or array. Returns the copy.
-config_setting_t *conf_tree_add(config_setting_t *to, const config_setting_t *from);
+// Copies one setting with all that is in it into a group, list or array. file: the name of the file
+// that it comes from, if that is in memory of the copy already, else NULL. Returns the copy.
+config_setting_t *conf_tree_add(
+	config_setting_t *to, const config_setting_t *from, const char *file);
 
 // Prints a list of groups, one on each line, without keys. key_files: of each to write in their
 // place, NULL where it has none; or NULL.
@@ -125,6 +134,10 @@ const char *conf_bare_text(const config_setting_t *s);
 // function takes paths: it looks for their dots with every character, and takes several times as
 // long.
 config_setting_t *conf_member(const config_setting_t *group, const char *name);
+
+// Elements for which an array of n items has room: at least one more. Arrays that grow are seldom
+// moved.
+size_t conf_room(unsigned int n);
 
 // conf_scan.c
 

@@ -39,14 +39,20 @@ static void note_once(struct conf_tree *tree, struct conf_change c)
 		note(tree, c);
 }
 
-void conf_unsaved_add(struct conf_tree *tree, enum conf_kind kind, const config_setting_t *item)
+void conf_unsaved_add(struct conf_tree *tree, enum conf_kind kind, const char *name)
 {
-	note_once(tree, (struct conf_change){
-				.verb = CONF_ADD, .kind = kind, .name = conf_identity(kind, item)});
+	note_once(tree, (struct conf_change){.verb = CONF_ADD, .kind = kind, .name = name});
+}
+
+void conf_unsaved_reserve(struct conf_tree *tree)
+{
+	struct conf_changes *list = tree->unsaved;
+
+	list->change = conf_resize(list->change, (2 * list->n + 1) * sizeof(list->change[0]));
 }
 
 // An item that the file does not have leaves no entry.
-static void name_delete(struct conf_tree *tree, enum conf_kind kind, const char *name)
+void conf_unsaved_del(struct conf_tree *tree, enum conf_kind kind, const char *name)
 {
 	const struct conf_change *item = find(tree, kind, name, NULL);
 	bool added = item != NULL && item->verb == CONF_ADD;
@@ -56,14 +62,14 @@ static void name_delete(struct conf_tree *tree, enum conf_kind kind, const char 
 	for (unsigned int i = 0; i < list->n; i++)
 		if (!is_item(&list->change[i], kind, name))
 			list->change[n++] = list->change[i];
+		else
+			conf_dealloc((char *)list->change[i].name);
 	list->n = n;
 	if (!added)
-		note(tree, (struct conf_change){.verb = CONF_DEL, .kind = kind, .name = name});
-}
-
-void conf_unsaved_del(struct conf_tree *tree, enum conf_kind kind, const config_setting_t *item)
-{
-	name_delete(tree, kind, conf_identity(kind, item));
+		conf_changes_add(
+			list, (struct conf_change){.verb = CONF_DEL, .kind = kind, .name = name});
+	else
+		conf_dealloc((char *)name);
 }
 
 void conf_unsaved_set(struct conf_tree *tree, const struct conf_change *c, const char *before,
@@ -73,8 +79,8 @@ void conf_unsaved_set(struct conf_tree *tree, const struct conf_change *c, const
 		.verb = CONF_SET, .kind = c->kind, .name = conf_identity(c->kind, item)};
 
 	if (strcmp(before, set.name) != 0) {
-		name_delete(tree, c->kind, before);
-		conf_unsaved_add(tree, c->kind, item);
+		conf_unsaved_del(tree, c->kind, before);
+		conf_unsaved_add(tree, c->kind, set.name);
 	}
 	for (int i = 0; i < config_setting_length(c->settings); i++) {
 		set.setting = config_setting_get_elem(c->settings, (unsigned int)i)->name;

@@ -11,10 +11,16 @@
 void conf_unsaved_copy(struct conf_tree *to, const struct conf_tree *from);
 
 // An item was added, its settings were set by c, it is deleted. before: the name it had until then.
-void conf_unsaved_add(struct conf_tree *tree, enum conf_kind kind, const config_setting_t *item);
+void conf_unsaved_add(struct conf_tree *tree, enum conf_kind kind, const char *name);
 void conf_unsaved_set(struct conf_tree *tree, const struct conf_change *c, const char *before,
 	const config_setting_t *item);
-void conf_unsaved_del(struct conf_tree *tree, enum conf_kind kind, const config_setting_t *item);
+
+// name: in memory of the configuration; it is handed over. Takes no memory after
+// conf_unsaved_reserve().
+void conf_unsaved_del(struct conf_tree *tree, enum conf_kind kind, const char *name);
+
+// Takes the memory that another entry needs.
+void conf_unsaved_reserve(struct conf_tree *tree);
 
 // Whether a difference to another configuration is about one of these.
 bool conf_unsaved_has(const struct conf_tree *tree, const struct conf_change *d);

@@ -46,11 +46,11 @@ static void sizes_warn(const struct snapshot *s)
 }
 
 // Workers process several packets of an SA at once, and those of a peer do.
-static void windows_warn(const struct conf *conf)
+void configure_warn_sas(const struct conf *conf, unsigned int first)
 {
 	unsigned int usual = conf_replay_window(conf);
 
-	for (unsigned int i = 0; i < conf->n_sas; i++) {
+	for (unsigned int i = first; i < conf->n_sas; i++) {
 		const struct conf_sa *sa = &conf->sas[i];
 
 		if (sa->opt.replay_window > 0 && sa->opt.replay_window < usual &&
@@ -66,7 +66,7 @@ static void windows_warn(const struct conf *conf)
 void configure_warn(const struct conf *conf, const struct snapshot *s)
 {
 	sizes_warn(s);
-	windows_warn(conf);
+	configure_warn_sas(conf, 0);
 }
 
 static int neighbours_set(struct control *c, const struct conf *conf)

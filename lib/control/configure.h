@@ -24,6 +24,9 @@ int configure_replace(struct control *c, struct conf *conf, struct snapshot *s, 
 // that are small for the number of workers.
 void configure_warn(const struct conf *conf, const struct snapshot *s);
 
+// The same of replay windows, of the SAs from number first on.
+void configure_warn_sas(const struct conf *conf, unsigned int first);
+
 // Whether there is a retired snapshot that no worker can see any more. Call it before the events of
 // workers are drained: these include all events about it.
 bool configure_grace_over(const struct control *c);

@@ -118,6 +118,7 @@ struct ike_state {
 	bool mss_clamped;         // by a policy that was added
 	struct object *leaving;   // deleted since the last snapshot
 	bool redecide;            // flows: policies have changed since then
+	bool renew;               // SAs of the configuration were added since then
 	struct snapshot *spare;   // for the next one, if there is no memory
 };
 
@@ -174,6 +175,7 @@ struct control {
 	struct ike_state ike;
 	struct tracing tracing;
 	unsigned int expiry_next; // SA whose lifetime is checked next
+	unsigned int sas_leaving; // of the configuration, deleted but not yet released
 	bool moves_pending;       // of SAs, see struct sa_out
 	bool udp_ends_moved;      // peers have moved since they were indexed
 	unsigned int peer_next;   // SA whose keepalive is checked next

@@ -9,6 +9,7 @@
 #include "expiry.h"
 #include "ike.h"
 #include "ike_tables.h"
+#include "sa_table.h"
 #include "links.h"
 #include "log.h"
 #include "originate.h"
@@ -177,5 +178,5 @@ void events_tick(struct control *c, uint64_t now_ms)
 	audit_tick(c, now_ms);
 	peers_tick(c, now_ms);
 	retire_tick(c);
-	ike_commit(c);
+	objects_commit(c);
 }

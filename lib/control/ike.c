@@ -13,6 +13,7 @@
 #include "line_memory.h"
 #include "peers.h"
 #include "retire.h"
+#include "sa_table.h"
 
 struct applying {
 	struct control *c;
@@ -302,14 +303,12 @@ bool ike_request(struct control *c, const char *name, const char *text, size_t l
 	if (request == NULL)
 		return false;
 	a.step = calloc(request->n, sizeof(a.step[0]));
-	if (c->ike.spare == NULL)
-		c->ike.spare = line_calloc(1, sizeof(*c->ike.spare));
 	pthread_mutex_lock(&c->lock);
-	if (a.step != NULL && c->ike.spare != NULL)
+	if (a.step != NULL && objects_reserve(c))
 		done = apply(&a);
 	else
 		fputs("out of memory for the request\n", errors);
-	ike_commit(c);
+	objects_commit(c);
 	pthread_mutex_unlock(&c->lock);
 	free(a.step);
 	conf_ike_free(request);
@@ -322,7 +321,7 @@ void ike_stop(struct control *c)
 	if (c->snapshot != NULL) // the start has not failed before
 		flush(c);
 	do { // policies leave in two steps
-		ike_commit(c);
+		objects_commit(c);
 		retire_all(c);
 	} while (c->ike.leaving != NULL);
 	free(c->ike.tunnels);

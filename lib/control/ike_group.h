@@ -4,16 +4,7 @@
 #pragma once
 
 #include "ike_tables.h"
-
-// An SA or a policy. Both are found by name.
-struct object {
-	const char *name;
-	struct group *group;   // NULL: of a policy that does not protect
-	struct ike_peer *peer; // whose share it uses; NULL: nobody's
-	struct object **chain; // of the group, and of the same kind and direction: the newest first
-	struct object *next;   // of the chain: the next older one; then of unlinked ones
-	void (*release)(struct control *c, void *object); // of one that leaves
-};
+#include "sa_table.h"
 
 struct ike_sa {
 	struct object object;
@@ -69,8 +60,3 @@ void ike_peer_drop_empty(struct control *c, struct ike_peer *peer);
 
 void ike_chain_add(struct object **chain, struct object *o);
 void ike_chain_remove(struct object *o);
-
-// The object is not found any more: has it released after ike_commit() and a grace period.
-// redecide: nor may decisions about flows be used any more.
-void ike_unlink(struct control *c, struct object *o,
-	void (*release)(struct control *c, void *object), bool redecide);

@@ -34,7 +34,7 @@ static void policy_take_out(struct control *c, void *arg)
 	struct ike_policy *o = arg;
 
 	spd_table_remove(c->snapshot->objects->policies, o->slot);
-	ike_unlink(c, &o->object, policy_release, true);
+	object_unlink(c, &o->object, policy_release, true);
 }
 
 // The first place in the list whose policy does not come before one with this priority.
@@ -79,7 +79,7 @@ void ike_policy_delete(struct control *c, struct ike_policy *o)
 		spd_table_set_out(c->snapshot->objects->policies, o->slot, NULL);
 		ike_group_drop_empty(c, o->object.group);
 	}
-	ike_unlink(c, &o->object, policy_take_out, true);
+	object_unlink(c, &o->object, policy_take_out, true);
 }
 
 // Room in the list of tunnels for another one. False: there is no memory.

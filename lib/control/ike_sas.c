@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "address.h"
-#include "line_memory.h"
-#include "path_mtu.h"
-#include "retire.h"
-
 int ike_compare_names(const void *a, const void *b)
 {
 	const struct object *x = a, *y = b;
@@ -61,73 +56,9 @@ static struct sa *sa_of(const struct object *o)
 	return ((const struct ike_sa *)o)->sa;
 }
 
-// --- visible to workers ---
-
-// Publishes the same snapshot in another generation, so that references to objects that are to be
-// freed are not used any more. redecide: nor are cached decisions of flows.
-static void snapshot_renew(struct control *c, bool redecide)
-{
-	struct snapshot *old = c->snapshot, *next = line_calloc(1, sizeof(*next));
-	bool short_of_memory = next == NULL;
-
-	if (short_of_memory)
-		next = c->ike.spare;
-	*next = *old;
-	next->generation = snapshot_generation_next(old->generation);
-	next->mss_clamped |= c->ike.mss_clamped;
-	if (redecide)
-		next->flow_generation = next->generation;
-	atomic_store_explicit(&c->snapshot, next, memory_order_release);
-	if (short_of_memory) {
-		rte_rcu_qsbr_synchronize(c->qsbr, RTE_QSBR_THRID_INVALID);
-		c->ike.spare = old;
-	} else {
-		retire(c, old);
-	}
-}
-
-void ike_unlink(struct control *c, struct object *o,
-	void (*release)(struct control *c, void *object), bool redecide)
-{
-	o->release = release;
-	o->next = c->ike.leaving;
-	c->ike.leaving = o;
-	c->ike.redecide |= redecide;
-}
-
-void ike_commit(struct control *c)
-{
-	struct object *o = c->ike.leaving, *next;
-
-	// Another snapshot that is being made has the next generation already.
-	if (c->loading || (o == NULL && !c->ike.redecide))
-		return;
-	snapshot_renew(c, c->ike.redecide);
-	c->ike.leaving = NULL;
-	c->ike.redecide = false;
-	for (; o != NULL; o = next) {
-		next = o->next;
-		retire_call(c, o->release, o); // may make others leave at once
-	}
-}
-
 static bool is_out(const struct sa *sa)
 {
 	return sa->opt.direction == SA_OUT;
-}
-
-// Makes room for another SA in the list, and in the table. False: there is no memory.
-static bool sa_reserve(struct control *c, const struct sa *sa)
-{
-	struct objects *all = c->snapshot->objects;
-	enum sa_direction direction = sa->opt.direction;
-	struct sad *grown;
-
-	if (!sa_list_reserve(&all->sas, all->sas.n_in, all->sas.n_out) ||
-		!objects_sad_grow(all, direction, 1, &grown))
-		return false;
-	retire(c, objects_sad_replace(all, direction, grown));
-	return true;
 }
 
 // Sets the outbound SA of the group's policies to the newest. Returns whether flows have to be
@@ -212,8 +143,7 @@ static bool ingress_set(struct control *c, struct group *g, struct sa_in *sa)
 
 // --- SAs ---
 
-// Also by another tunnel whose first SA had it, and is gone.
-static bool spi_is_used(const struct control *c, const struct sa_options *o)
+bool ike_has_spi(const struct control *c, const struct sa_options *o)
 {
 	const struct group key = {.ingress = o->spi};
 	const struct group *g = ike_find(&c->ike.ingresses, &key, compare_ingress);
@@ -229,15 +159,6 @@ static bool keys_are_used(const struct control *c, const struct sa_options *o)
 	const struct sa_record *record = sa_ledger_find(c->snapshot->objects->ledger, &id);
 
 	return record != NULL && record->first != NULL;
-}
-
-// Whether workers take packets to its local end for ESP in UDP (RFC 3948).
-static bool udp_is_ready(const struct snapshot *s, const struct sa_options *o)
-{
-	return !o->in_udp || o->direction == SA_OUT ||
-	       (s->udp_ports != NULL &&
-		       snapshot_has_udp_port(s, rte_cpu_to_be_16(o->udp_local_port)) &&
-		       snapshot_has_udp_end(s, &o->local));
 }
 
 // No worker uses it. Its SA may not have been made.
@@ -259,37 +180,17 @@ static void sa_release(struct control *c, void *arg)
 	sa_free_unused(c, o);
 }
 
-// A path MTU that is known for the peer holds for the new SA as well. False: there is no memory.
-static bool path_mtu_take(struct control *c, struct sa_out *sa)
-{
-	const struct sa_path *path = sa_out_path(sa);
-	uint16_t known = path_mtu_known(c, &sa->peer.addr);
-	struct sa_path *resized;
-
-	if (known >= path->link_mtu)
-		return true;
-	resized = sa_path_resized(&sa->sa, path, known);
-	if (resized == NULL)
-		return false;
-	line_free(sa_out_path_set(sa, resized)); // no worker has seen it
-	return true;
-}
-
 // Everything that may fail before workers find the SA.
 static bool sa_prepare(struct control *c, struct ike_sa *o)
 {
 	struct sa *sa = o->sa;
 
-	if (sa_ledger_add(c->snapshot->objects->ledger, sa) < 0)
+	if (!sa_table_prepare(c, sa))
 		return false;
-	sa_ledger_begin(sa);
-	sa_change(sa, &sa->live);
-	sa_local_set(sa, address_may_use(c, c->snapshot, sa));
 	o->object.name = sa->live.name;
 	o->object.group = ike_group_get(c, sa->opt.reqid);
-	return o->object.group != NULL && sa_reserve(c, sa) &&
-	       (is_out(sa) ? path_mtu_take(c, sa_out_of(sa))
-			   : ingress_set(c, o->object.group, sa_in_of(sa))) &&
+	return o->object.group != NULL && sa_table_reserve(c, !is_out(sa), is_out(sa)) &&
+	       (is_out(sa) || ingress_set(c, o->object.group, sa_in_of(sa))) &&
 	       tsearch(o, &c->ike.sas, ike_compare_names) != NULL;
 }
 
@@ -320,8 +221,7 @@ static void sa_publish(struct control *c, struct ike_sa *o)
 		o->object.peer->sas++;
 	o->place = (is_out(o->sa) ? sas->n_out : sas->n_in) - sas->n_configured[direction];
 	sa_list_add(sas, o->sa);
-	c->udp_ends_moved |= is_out(o->sa) && o->sa->opt.in_udp;
-	sad_add(*objects_sad(all, direction), o->sa);
+	sa_table_add(c, o->sa);
 	if (is_out(o->sa)) {
 		ike_sa_order(c, o, o->sa->live.late);
 	} else {
@@ -335,11 +235,11 @@ static int sa_check(const struct control *c, const struct conf_sa *conf)
 {
 	if (ike_sa_find(c, conf->live.name) != NULL)
 		return -EEXIST;
-	if (conf->opt.direction == SA_IN && spi_is_used(c, &conf->opt))
+	if (conf->opt.direction == SA_IN && ike_has_spi(c, &conf->opt))
 		return -EADDRINUSE;
 	if (keys_are_used(c, &conf->opt))
 		return -EKEYREJECTED;
-	if (!udp_is_ready(c->snapshot, &conf->opt))
+	if (!sa_table_takes_udp(c, &conf->opt))
 		return -EADDRNOTAVAIL;
 	if (conf->opt.tfc_dummies > 0)
 		return -EINVAL;
@@ -410,13 +310,10 @@ void ike_sa_delete(struct control *c, struct ike_sa *o)
 	sa_unlist(c, o);
 	tdelete(o, &c->ike.sas, ike_compare_names);
 	ike_chain_remove(&o->object);
-	if (is_out(o->sa)) {
+	if (is_out(o->sa))
 		redecide = sender_set(c, g);
-		if (o->sa->opt.in_udp)
-			sa_udp_forget(c->snapshot->objects->sa_out_by_udp, sa_out_of(o->sa));
-	}
-	sad_remove(*objects_sad(c->snapshot->objects, o->sa->opt.direction), o->sa);
-	ike_unlink(c, &o->object, sa_release, redecide);
+	sa_table_remove(c, o->sa);
+	object_unlink(c, &o->object, sa_release, redecide);
 	ike_group_drop_empty(c, g);
 }
 

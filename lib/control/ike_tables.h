@@ -43,10 +43,6 @@ void ike_policy_open(struct control *c, const struct ike_policy *o);
 // dropped meanwhile.
 void ike_policy_delete(struct control *c, struct ike_policy *o);
 
-// Completes all changes since the last call, at the end of each request: deleted objects are freed
-// when no worker uses them any more, and flows are decided again if policies have changed.
-void ike_commit(struct control *c);
-
 // Whether IKE is to be asked for an SA of the policy: at most once a second.
 bool ike_policy_asks(struct ike_policy *o, uint64_t now_ms);
 
@@ -60,6 +56,10 @@ struct sa_in *policy_receiver(const struct control *c, const struct spd_policy *
 // Tunnel i of all, and its policy; NULL: there are no more.
 struct tunnel *ike_tunnel(
 	const struct control *c, unsigned int i, const struct spd_policy **policy);
+
+// Whether an inbound SA, or another tunnel whose first SA had it and is gone, has the SPI of one
+// with these options.
+bool ike_has_spi(const struct control *c, const struct sa_options *o);
 
 // Whether a snapshot cannot be published beside these SAs, because one has the SPI of another:
 // writes which one to why (size octets). The load thread, while the control thread changes nothing.

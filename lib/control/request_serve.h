@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "change.h"
 #include "control.h"
 
 #define REQUEST_TEXT_MAX 128 // octets of the answer of a request that is done at once
@@ -46,6 +47,7 @@ struct request_io {
 	// As in load.h of the daemon.
 	int (*load_begin)(void *arg, request_make *make, bool new_keys, FILE *errors);
 	int (*load_finish)(void *arg);
+	change_sa_begin *sa_begin;
 	// For the service manager: a reload begins; it is over.
 	void (*reloading)(void);
 	void (*ready)(void);

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "change.h"
 #include "conf_apply.h"
 #include "conf_print.h"
+#include "configure.h"
 #include "event_log.h"
 #include "log.h"
 #include "request_serve.h"
@@ -20,7 +22,7 @@ struct request_kind {
 	const char *name;
 	bool changes;
 	request_make *make;
-	void (*begin)(void); // NULL: nothing
+	bool (*begin)(bool new_keys); // NULL: nothing. True: the request is done
 	// rc: of load_finish(). Returns the status of the answer.
 	const char *(*finish)(int rc);
 };
@@ -36,6 +38,7 @@ static struct {
 	const struct request_kind *kind; // is loaded; NULL: there is none
 	struct control_request asked;    // text NULL: by SIGHUP
 	char *text;                      // of that, without the declaration
+	const char *name, *changes;      // of a change; NULL: incomplete
 	FILE *out, *log;                 // errors or differences; changes, for the log
 	char *out_text, *log_text;
 	size_t out_len, log_len;
@@ -64,6 +67,12 @@ static void change_write(const struct conf_change *c)
 		fprintf(requests.log, "%s \"%s\" %s\n", noun, c->name, conf_change_word(c));
 }
 
+static void changes_end(void)
+{
+	if (requests.n_different > LOG_LINES)
+		fprintf(requests.log, "and %u more\n", requests.n_different - LOG_LINES);
+}
+
 // unsaved: only those of changes at run time.
 static void changes_write(const struct conf *running, const struct conf *conf, bool unsaved)
 {
@@ -76,8 +85,7 @@ static void changes_write(const struct conf *running, const struct conf *conf, b
 		requests.incomplete = true;
 		fputs("out of memory to list the changes\n", requests.log);
 	}
-	if (requests.n_different > LOG_LINES)
-		fprintf(requests.log, "and %u more\n", requests.n_different - LOG_LINES);
+	changes_end();
 	conf_changes_free(list);
 }
 
@@ -115,10 +123,12 @@ static struct conf *reload_make(const struct conf *running, FILE *errors)
 	return NULL;
 }
 
-static void reload_begin(void)
+static bool reload_begin(bool new_keys)
 {
+	(void)new_keys;
 	requests.at.io->reloading();
 	log_info("reloading %s", requests.conf_path);
+	return false;
 }
 
 // Event of a request that changed something, or should have.
@@ -213,15 +223,41 @@ static const char *text_finish(int rc)
 
 // --- change ---
 
+static size_t changes_len(void)
+{
+	return requests.asked.len - (size_t)(requests.changes - requests.asked.text);
+}
+
+// Without another configuration, if that is possible.
+static bool change_begin(bool new_keys)
+{
+	struct control *c = requests.at.c;
+	struct conf_edit *e;
+
+	if (requests.incomplete)
+		return false;
+	requests.changes = request_changes(requests.text, &requests.name, requests.out);
+	if (requests.changes == NULL)
+		return false;
+	e = change_in_place(c, requests.name, requests.changes, changes_len(), new_keys,
+		requests.at.io->sa_begin, requests.at.arg);
+	if (e == NULL)
+		return false;
+	for (unsigned int i = 0; i < e->n; i++)
+		change_write(&e->change[i]);
+	changes_end();
+	configure_warn_sas(c->conf, c->conf->n_sas - e->n_sas);
+	conf_edit_free(e);
+	return true;
+}
+
 static struct conf *change_make(const struct conf *running, FILE *errors)
 {
-	const char *name, *changes = request_changes(requests.text, &name, errors);
 	struct conf *conf;
 
-	if (changes == NULL)
+	if (requests.changes == NULL)
 		return NULL;
-	conf = conf_change(running, name, changes,
-		requests.asked.len - (size_t)(changes - requests.asked.text), errors);
+	conf = conf_change(running, requests.name, requests.changes, changes_len(), errors);
 	if (conf != NULL)
 		changes_write(running, conf, false);
 	return conf;
@@ -253,7 +289,7 @@ static const struct request_kind kinds[] = {
 	{"diff", false, diff_make, NULL, diff_finish},
 	{"config", false, config_make, NULL, text_finish},
 	{"save", false, save_make, NULL, text_finish},
-	{"change", true, change_make, NULL, change_finish},
+	{"change", true, change_make, change_begin, change_finish},
 };
 
 static const struct request_kind *kind_find(const char *text)
@@ -324,10 +360,10 @@ static void begin(const struct request_kind *kind, bool new_keys, uint64_t now_m
 	requests.incomplete = !streams_open();
 	if (is_reading())
 		requests.read_ms = now_ms + READ_MS;
-	if (kind->begin != NULL)
-		kind->begin();
-	if (requests.incomplete ||
-		requests.at.io->load_begin(requests.at.arg, kind->make, new_keys, requests.out) < 0)
+	if (kind->begin != NULL && kind->begin(new_keys))
+		finish(0, now_ms);
+	else if (requests.incomplete || requests.at.io->load_begin(requests.at.arg, kind->make,
+						new_keys, requests.out) < 0)
 		finish(-EAGAIN, now_ms);
 	else
 		requests.at.c->loading = kind->changes;
@@ -397,7 +433,8 @@ bool requests_tick(bool reload, uint64_t now_ms)
 			finish(rc, now_ms);
 	}
 	// The grace period of the one before is over.
-	if ((requests.kind == NULL || is_reading()) && requests.at.c->retired == NULL)
+	if ((requests.kind == NULL || is_reading()) && requests.at.c->retired == NULL &&
+		requests.at.c->sas_leaving == 0)
 		for (unsigned int i = 0; i < AT_ONCE_MAX && begin_next(now_ms); i++)
 			;
 	return requests.kind != NULL || requests.due != NULL;

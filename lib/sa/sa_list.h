@@ -22,6 +22,11 @@ bool sa_list_reserve(struct sa_list *l, unsigned int n_in, unsigned int n_out);
 // Adds an SA at the end of its direction, where there is room.
 void sa_list_add(struct sa_list *l, struct sa *sa);
 
+// Adds an SA after the last one of the configuration; removes one of these. Others keep their
+// order.
+void sa_list_add_configured(struct sa_list *l, struct sa *sa);
+void sa_list_remove_configured(struct sa_list *l, const struct sa *sa);
+
 // SA i of all, the outbound ones first; NULL: there are no more.
 static inline struct sa *sa_list_at(const struct sa_list *l, unsigned int i)
 {

@@ -194,14 +194,16 @@ static void allow(struct reserve *r, const struct snapshot *s)
 	}
 }
 
-static int write_start(struct reserve *r)
+static int write_start(struct reserve *r, const struct snapshot *s)
 {
+	struct sa_ledger *l = r->state.ledger;
+	int rc = l->n > s->control->n_sa + 2 * UNUSED_MAX ? sa_ledger_prune(l, UNUSED_MAX) : 0;
 	size_t len;
-	char *text = sa_ledger_text(r->state.ledger, &len);
+	char *text = rc == 0 ? sa_ledger_text(l, &len) : NULL;
 
 	if (text == NULL)
 		return -ENOMEM;
-	disk_writer_start(r->writer, text, len, r->state.ledger->turn);
+	disk_writer_start(r->writer, text, len, l->turn);
 	return 0;
 }
 
@@ -214,13 +216,10 @@ static void note_result(struct reserve *r, int rc)
 
 static int write_now(struct reserve *r, const struct snapshot *s)
 {
-	int rc = 0;
+	int rc;
 
-	if (r->state.ledger->n > s->control->n_sa + 2 * UNUSED_MAX)
-		rc = sa_ledger_prune(r->state.ledger, UNUSED_MAX);
 	bounds_raise(r, s);
-	if (rc == 0)
-		rc = write_start(r);
+	rc = write_start(r, s);
 	if (rc == 0)
 		rc = disk_writer_wait(r->writer);
 	note_result(r, rc);
@@ -272,6 +271,21 @@ static int in_begin(struct reserve *r, struct sa_in *sa)
 	return 0;
 }
 
+static int sa_begin(struct reserve *r, struct sa *sa)
+{
+	return sa->opt.direction == SA_OUT ? out_begin(r, sa_out_of(sa))
+					   : in_begin(r, sa_in_of(sa));
+}
+
+int reserve_sa_begin(struct reserve *r, struct sa *sa, bool declared)
+{
+	if (r == NULL)
+		return 0;
+	if (!declared && state_key_is_unknown(&r->state, &sa->opt))
+		return -EPERM;
+	return sa_begin(r, sa);
+}
+
 // Takes the place of the windows before: once the ledger refers to these, so that a start that
 // fails earlier leaves both as they were.
 static int memory_replace(struct reserve *r)
@@ -298,13 +312,9 @@ int reserve_begin(struct reserve *r, const struct snapshot *s)
 
 	if (r == NULL)
 		return 0;
-	for (unsigned int i = 0; rc == 0 && i < s->control->n_sa; i++) {
-		struct sa *sa = s->control->sa[i];
-
-		if (!sa->begun)
-			rc = sa->opt.direction == SA_OUT ? out_begin(r, sa_out_of(sa))
-							 : in_begin(r, sa_in_of(sa));
-	}
+	for (unsigned int i = 0; rc == 0 && i < s->control->n_sa; i++)
+		if (!s->control->sa[i]->begun)
+			rc = sa_begin(r, s->control->sa[i]);
 	if (rc < 0)
 		return state_refuse("cannot use", r->state.memory_path, -rc,
 			"replay windows are kept there as long as the machine runs");
@@ -367,7 +377,7 @@ void reserve_tick(struct reserve *r, const struct snapshot *s, uint64_t now_ms)
 		return;
 	r->next_write_ms = now_ms + WRITE_EVERY_MS;
 	bounds_raise(r, s);
-	rc = write_start(r);
+	rc = write_start(r, s);
 	if (rc < 0)
 		write_done(r, s, rc, now_ms);
 }
@@ -383,7 +393,7 @@ void reserve_finish(struct reserve *r, const struct snapshot *s)
 	++r->state.ledger->turn;
 	for (unsigned int i = 0; i < s->control->n_sa; i++)
 		sa_ledger_settle(s->control->sa[i]->record);
-	rc = write_start(r);
+	rc = write_start(r, s);
 	if (rc == 0)
 		rc = disk_writer_wait(r->writer);
 	if (rc == 0)

@@ -206,27 +206,26 @@ void state_close(struct state *s)
 		close(s->lock);
 }
 
-// Whether the ledger must have a record of the key, but has none.
-static bool is_unknown(const struct state *s, const struct sa_options *o, struct key_id *id)
+bool state_key_is_unknown(const struct state *s, const struct sa_options *o)
 {
 	const struct sa_record *record;
+	struct key_id id;
 
 	if (o->direction != SA_OUT || !cipher_alg_counts(o->cipher))
 		return false;
-	*id = sa_numbers_id(o);
-	record = sa_ledger_find(s->ledger, id);
+	id = sa_numbers_id(o);
+	record = sa_ledger_find(s->ledger, &id);
 	return record == NULL || !record->in_file;
 }
 
 int state_keys_check(const struct state *s, const struct conf *conf, bool declared, FILE *errors)
 {
 	unsigned int unknown = 0;
-	struct key_id id;
 
 	for (unsigned int i = 0; i < conf->n_sas && !declared; i++) {
 		const struct conf_sa *sa = &conf->sas[i];
 
-		if (!is_unknown(s, &sa->opt, &id))
+		if (!state_key_is_unknown(s, &sa->opt))
 			continue;
 		fprintf(errors, "%s:%u: sa \"%s\": no sequence numbers are recorded for its key\n",
 			sa->where.file, sa->where.line, sa->live.name);
@@ -248,8 +247,9 @@ static int unknown_add(struct state *s, const struct conf *conf, FILE *out)
 	int n = 0;
 
 	for (unsigned int i = 0; i < conf->n_sas; i++) {
-		if (!is_unknown(s, &conf->sas[i].opt, &id))
+		if (!state_key_is_unknown(s, &conf->sas[i].opt))
 			continue;
+		id = sa_numbers_id(&conf->sas[i].opt);
 		if (sa_ledger_keep(s->ledger, &id) == NULL)
 			return -ENOMEM;
 		fprintf(out, "sa \"%s\": its key is new\n", conf->sas[i].live.name);

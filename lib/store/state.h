@@ -38,6 +38,9 @@ int state_open(struct state *s, const struct conf *conf, struct sa_ledger *ledge
 
 void state_close(struct state *s);
 
+// Whether the ledger must have a record of an SA's key, but has none.
+bool state_key_is_unknown(const struct state *s, const struct sa_options *o);
+
 // Checks that the file has the key of every outbound SA whose cipher must not use a nonce twice.
 // Writes a line to errors for each SA whose key it does not have, unless the operator has declared
 // these keys new. Returns 0 or -EPERM.

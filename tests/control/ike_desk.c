@@ -4,6 +4,7 @@
 #include "collect.h"
 #include "ike.h"
 #include "ike_tables.h"
+#include "sa_table.h"
 #include "retire.h"
 
 static char request[64 * 1024];
@@ -190,7 +191,7 @@ void expect_sender(const char *of, const char *sa)
 void desk_tick(void)
 {
 	retire_tick(&desk);
-	ike_commit(&desk);
+	objects_commit(&desk);
 }
 
 void desk_settle(void)

@@ -6,6 +6,7 @@
 #include "ike.h"
 #include "ike_desk.h"
 #include "ike_tables.h"
+#include "sa_table.h"
 #include "retire.h"
 
 // --- reloads ---
@@ -135,10 +136,10 @@ static void test_generation_of_load(void **state)
 	retire_tick(&desk); // takes it out
 	generation = desk_generation();
 	desk_loading(true);
-	ike_commit(&desk);
+	objects_commit(&desk);
 	assert_int_equal(desk_generation(), generation);
 	desk_loading(false);
-	ike_commit(&desk);
+	objects_commit(&desk);
 	assert_int_equal(desk_generation(), generation + 1);
 }
 

@@ -6,6 +6,7 @@
 #include "dad.h"
 #include "ike.h"
 #include "ike_tables.h"
+#include "sa_table.h"
 #include "retire.h"
 
 #define LAN_MAC "02:00:00:00:02:00" // of the ports' neighbours
@@ -82,7 +83,7 @@ int ike_gate_end(void **state)
 void ike_gate_tick(struct daemon *d)
 {
 	retire_tick(&d->c);
-	ike_commit(&d->c);
+	objects_commit(&d->c);
 }
 
 // Objects that workers may use are freed a pass later; here there is none meanwhile.

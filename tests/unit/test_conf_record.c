@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records of changes. Proves with random changes that the difference of two configurations, written
-// and read again, makes one out of the other, on a machine that has no key files.
+// and read again, makes one out of the other, on a machine that has no key files; and that a change
+// in place makes the same configuration as one that reads all of it again.
 #include "conf_apply.h"
 #include "conf_dir.h"
+#include "conf_edit.h"
+#include "conf_print.h"
 #include "test.h"
 
 #define NAMES 6 // of each kind of item
@@ -52,7 +55,8 @@ static void put_sa(FILE *out, unsigned int i)
 	fprintf(out,
 		"sa add { name = \"sa%u\"; direction = \"%s\"; spi = %u; local = \"192.0.2.1\"; "
 		"remote = \"192.0.2.2\"; cipher = \"aes-128-gcm\"; cipher_key = \"%040x\";",
-		i, i % 2 == 0 ? "out" : "in", 5000 + i, 1000 + i + 16 * below(8));
+		i, i % 2 == 0 ? "out" : "in", 5000 + (below(4) == 0 ? below(NAMES) : i),
+		1000 + (below(4) == 0 ? below(NAMES) : i) + 16 * below(8));
 	if (below(2) == 0)
 		fprintf(out, " lifetime = { soft_seconds = \"%um\"; hard_seconds = 86400; };",
 			1 + below(9));
@@ -223,11 +227,114 @@ static void test_all_or_nothing(void **state)
 	assert_int_equal(sample->n_routes, 1);
 }
 
+// --- in place ---
+
+static char *printed(const struct conf *c)
+{
+	char *text;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	conf_print(c, out);
+	fclose(out);
+	return text;
+}
+
+// Differences from the sample, with which of them were made at run time.
+static char *differences(const struct conf *c)
+{
+	struct conf_changes *list = conf_diff(c, sample);
+	char *text;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	conf_print_diff(list, out);
+	fclose(out);
+	conf_changes_free(list);
+	return text;
+}
+
+static void expect_equal_text(char *a, char *b)
+{
+	assert_string_equal(a, b);
+	free(a);
+	free(b);
+}
+
+// Also in the places of items, to which messages refer, and in references.
+static void expect_same(const struct conf *a, const struct conf *b)
+{
+	expect_equal_text(printed(a), printed(b));
+	expect_equal_text(record_of(sample, a), record_of(sample, b));
+	expect_equal_text(differences(a), differences(b));
+	assert_int_equal(a->n_sas, b->n_sas);
+	for (unsigned int i = 0; i < a->n_sas; i++) {
+		assert_memory_equal(&a->sas[i].opt, &b->sas[i].opt, sizeof(a->sas[i].opt));
+		assert_memory_equal(
+			a->sas[i].cipher_key, b->sas[i].cipher_key, sizeof(a->sas[i].cipher_key));
+		assert_string_equal(a->sas[i].where.file, b->sas[i].where.file);
+		assert_int_equal(a->sas[i].where.line, b->sas[i].where.line);
+	}
+	for (unsigned int i = 0; i < a->n_policies; i++) {
+		const struct conf_policy *p = &a->policies[i], *q = &b->policies[i];
+
+		assert_int_equal(p->sa_out, q->sa_out);
+		assert_memory_equal(p->sa_in, q->sa_in, sizeof(p->sa_in));
+	}
+}
+
+// Applies a random change in place and to a copy. Returns the next configuration.
+static struct conf *apply_both(struct conf *c, unsigned int *n_in_place)
+{
+	char *record = random_change();
+	struct conf *copy = apply(c, record);
+	struct conf_edit *e = conf_edit_new(c, "record", record, strlen(record));
+
+	if (e != NULL && copy == NULL)
+		fail_msg("done in place, although it is refused: %s", record);
+	if (e != NULL && below(4) == 0) {
+		conf_edit_cancel(e);
+		e = conf_edit_new(c, "record", record, strlen(record));
+		assert_non_null(e);
+	}
+	free(record);
+	if (e != NULL) {
+		conf_edit_commit(e);
+		conf_edit_free(e);
+		expect_same(c, copy);
+		++*n_in_place;
+		if (below(2) == 0) {
+			conf_free(copy);
+			return c;
+		}
+	}
+	if (copy == NULL)
+		return c;
+	conf_free(c);
+	return copy;
+}
+
+static void test_in_place(void **state)
+{
+	unsigned int n_in_place = 0;
+
+	(void)state;
+	for (unsigned long i = 0; i < rounds(100); i++) {
+		struct conf *c = conf_copy(sample, stderr);
+
+		for (unsigned int n = 0; n < 60; n++)
+			c = apply_both(c, &n_in_place);
+		conf_free(c);
+	}
+	assert_true(n_in_place > 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_records),
 		cmocka_unit_test(test_all_or_nothing),
+		cmocka_unit_test(test_in_place),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);
