@@ -51,9 +51,3 @@ static inline void ipv6_dst_set(struct rte_ipv6_hdr *ip, const struct ip_addr *a
 {
 	memcpy(&ip->dst_addr, a, sizeof(ip->dst_addr));
 }
-
-// The same difference in arguments of functions, of librte_rib for example.
-static inline const void *ipv6_arg(const struct ip_addr *a)
-{
-	return a->b;
-}

@@ -7,10 +7,11 @@
 
 #include <rte_common.h>
 
-void *huge_pages_map(size_t len)
+static void *map_aligned(size_t len, int flags)
 {
 	size_t room = len + HUGE_PAGE;
-	uint8_t *at = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *at = mmap(
+		NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
 	uint8_t *start;
 
 	if (at == MAP_FAILED) {
@@ -21,6 +22,33 @@ void *huge_pages_map(size_t len)
 	if (start > at)
 		munmap(at, (size_t)(start - at));
 	munmap(start + len, (size_t)(at + room - (start + len)));
-	madvise(start, len, MADV_HUGEPAGE);
 	return start;
+}
+
+void *huge_pages_map(size_t len)
+{
+	void *start = map_aligned(len, 0);
+
+	if (start != NULL)
+		madvise(start, len, MADV_HUGEPAGE);
+	return start;
+}
+
+void *huge_pages_reserve(size_t len)
+{
+	uint8_t *start = map_aligned(len, MAP_NORESERVE);
+
+	if (start != NULL && len > HUGE_PAGE)
+		madvise(start + HUGE_PAGE, len - HUGE_PAGE, MADV_HUGEPAGE);
+	return start;
+}
+
+// By another mapping in its place: the kernel refuses MADV_DONTNEED for memory that is locked.
+void huge_page_return(void *page, bool huge)
+{
+	void *at = mmap(page, HUGE_PAGE, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+
+	if (at != MAP_FAILED && huge)
+		madvise(at, HUGE_PAGE, MADV_HUGEPAGE);
 }

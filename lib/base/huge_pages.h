@@ -4,6 +4,7 @@
 // allocate.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define HUGE_PAGE ((size_t)2 << 20) // octets
@@ -12,3 +13,11 @@
 // when it is first written. Without huge pages they are plain ones. NULL with errno ENOMEM. The
 // caller unmaps it with munmap(2).
 void *huge_pages_map(size_t len);
+
+// The same for memory that is used from its start on, and may be used hardly at all: the first page
+// is of plain ones, and none counts as used before it is written.
+void *huge_pages_reserve(size_t len);
+
+// Gives the memory of a page back to the kernel: its octets are 0 from then on. huge: it is a huge
+// page.
+void huge_page_return(void *page, bool huge);

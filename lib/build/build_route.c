@@ -143,8 +143,15 @@ struct route_table *build_routes(const struct conf *conf)
 		for (unsigned int a = 0; a < conf->ports[i].n_addrs; a++)
 			n += add_addr(r + n, &conf->ports[i].addrs[a], (uint16_t)i);
 
-	struct route_table *t = route_table_new(r, n);
+	struct route_table *t = route_table_new();
+	int rc = t != NULL ? 0 : -ENOMEM;
 
+	for (unsigned int i = 0; rc == 0 && i < n; i++)
+		rc = route_put(t, &r[i]);
 	free(r);
-	return t;
+	if (rc == 0)
+		return t;
+	route_table_free(t);
+	errno = -rc;
+	return NULL;
 }

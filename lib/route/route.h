@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Routing table: longest-prefix match from a destination address to its next hop. The gateway's own
 // and its networks' broadcast addresses are routes too, so one look-up classifies a destination.
-// Immutable: made by the control thread as part of a snapshot, read by all workers.
+// The control thread changes a table; workers look routes up in it without a lock (trie.h). Removed
+// routes and nodes are freed after a grace period (QSBR): the caller announces its end.
 #pragma once
 
 #include <stddef.h>
@@ -33,15 +34,34 @@ struct route {
 
 struct route_table;
 
-// Makes a table of copies of n routes; of equal prefixes and sources the last counts. Returns NULL
-// with errno ENOMEM.
-struct route_table *route_table_new(const struct route routes[], unsigned int n);
+// An empty table. NULL with errno ENOMEM. Control or load thread, as all functions that change one.
+struct route_table *route_table_new(void);
 
-// NULL is allowed.
+// With everything in it: no worker reads it any more. NULL is allowed.
 void route_table_free(struct route_table *t);
 
+// Adds a copy of the route, or replaces that with the same prefix and source. Look-ups find the
+// former routes or the new one. Returns 0; -ENOMEM, or -ENOSPC: the table is full. Then nothing has
+// changed.
+int route_put(struct route_table *t, const struct route *route);
+
+// Deletes a route. Returns 0, or -ENOENT.
+int route_delete(struct route_table *t, const struct ip_prefix *to, const struct ip_addr *from);
+
+struct route_source;
+
+struct route_removed {
+	uint32_t routes, nodes;
+	struct route_source *sources;
+};
+
+// Everything that changes have removed since the last call, the caller's: to be released after a
+// grace period.
+struct route_removed route_table_removed(struct route_table *t);
+void route_table_release(struct route_table *t, struct route_removed removed);
+
 // The next hop of an address (IPv4: network byte order) for any source, or NULL: routes with a
-// source are ignored. Lives as long as the table. A prefix of ::/0 matches IPv6 only.
+// source are ignored. Lives until the route is released. A prefix of ::/0 matches IPv6 only.
 const struct nexthop *route_find_v4(const struct route_table *t, rte_be32_t dst);
 const struct nexthop *route_find(const struct route_table *t, const struct ip_addr *dst);
 
@@ -56,5 +76,7 @@ static inline const struct route *route_of(const struct nexthop *nexthop)
 	return RTE_PTR_SUB(nexthop, offsetof(struct route, nexthop));
 }
 
+// For lists: all routes, in the order in which they were added as long as none was deleted. Control
+// thread.
 unsigned int route_count(const struct route_table *t);
 const struct route *route_at(const struct route_table *t, unsigned int i);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The route table against a linear search for the longest prefix.
+#include <errno.h>
+
 #include "addrs.h"
 #include "eal.h"
 #include "route.h"
@@ -33,14 +35,14 @@ static struct ip_addr random_dst(uint64_t *seed, enum ip_family family)
 	return a;
 }
 
-static struct route random_route(uint64_t *seed, uint16_t port)
+static struct route random_route(uint64_t *seed, uint16_t iface)
 {
 	enum ip_family family = random_family(seed);
 	unsigned int first = family == IP_V4 ? IP_V4_BITS : 0;
 
 	return (struct route){
 		.to = prefix_of(random_dst(seed, family), first + random_below(seed, 129 - first)),
-		.nexthop = {.kind = random_below(seed, 4), .iface = port},
+		.nexthop = {.kind = random_below(seed, 4), .iface = iface},
 	};
 }
 
@@ -59,8 +61,25 @@ static void check_find(const struct route_table *t, const struct route route[], 
 	}
 	if (nh == NULL)
 		fail_msg("no route to %s", ip_addr_format(buf, dst));
-	assert_ptr_equal(nh, &route_at(t, (unsigned int)right)->nexthop);
 	assert_int_equal(nh->iface, route[right].nexthop.iface);
+	assert_int_equal(route_of(nh)->to.len, route[right].to.len);
+}
+
+// A table of the routes.
+static struct route_table *table_of(const struct route route[], unsigned int n)
+{
+	struct route_table *t = route_table_new();
+
+	assert_non_null(t);
+	for (unsigned int i = 0; i < n; i++)
+		assert_int_equal(route_put(t, &route[i]), 0);
+	return t;
+}
+
+// Frees all that changes have removed: nobody reads the table.
+static void release(struct route_table *t)
+{
+	route_table_release(t, route_table_removed(t));
 }
 
 // The address before or after.
@@ -90,6 +109,18 @@ static void check_edges(
 	check_find(t, route, n, &last);
 }
 
+static void check_all(struct route_table *t, const struct route route[], unsigned int n,
+	unsigned int addresses, uint64_t *seed)
+{
+	for (unsigned int i = 0; i < addresses; i++) {
+		struct ip_addr dst = random_dst(seed, random_family(seed));
+
+		check_find(t, route, n, &dst);
+	}
+	for (unsigned int i = 0; i < n; i++)
+		check_edges(t, route, n, i);
+}
+
 static void test_model(void **state)
 {
 	static const unsigned int sizes[] = {1, 2, 5, 30, 200, ROUTES_MAX};
@@ -103,29 +134,96 @@ static void test_model(void **state)
 		for (unsigned int i = 0; i < n; i++)
 			route[i] = random_route(&seed, (uint16_t)i);
 
-		struct route_table *t = route_table_new(route, n);
+		struct route_table *t = table_of(route, n);
 
-		assert_non_null(t);
-		assert_int_equal(route_count(t), n);
-		for (unsigned int i = 0; i < 1000; i++) {
-			struct ip_addr dst = random_dst(&seed, random_family(&seed));
+		assert_in_range(route_count(t), 1, n);
+		check_all(t, route, n, 1000, &seed);
+		route_table_free(t);
+	}
+}
 
-			check_find(t, route, n, &dst);
+// The place of a route with the same prefix and source, or n.
+static unsigned int place_of(const struct route route[], unsigned int n, const struct route *r)
+{
+	unsigned int i = 0;
+
+	while (i < n &&
+		(route[i].to.len != r->to.len || !ip_addr_equal(&route[i].to.addr, &r->to.addr) ||
+			!ip_addr_equal(&route[i].from, &r->from)))
+		i++;
+	return i;
+}
+
+// Deletes a random route, or adds or replaces one. Returns the number of routes.
+static unsigned int change(struct route_table *t, struct route route[], unsigned int n,
+	unsigned int max, struct route *r, bool delete)
+{
+	unsigned int place = place_of(route, n, r);
+
+	if (delete) {
+		assert_int_equal(route_delete(t, &r->to, &r->from), place < n ? 0 : -ENOENT);
+		if (place < n)
+			route[place] = route[--n];
+		return n;
+	}
+	if (place == max)
+		return n;
+	assert_int_equal(route_put(t, r), 0);
+	route[place] = *r;
+	return n + (place == n);
+}
+
+// The listed routes are those of the model.
+static void check_listed(const struct route_table *t, const struct route route[], unsigned int n)
+{
+	assert_int_equal(route_count(t), n);
+	for (unsigned int i = 0; i < n; i++) {
+		unsigned int place = place_of(route, n, route_at(t, i));
+
+		assert_in_range(place, 0, n - 1);
+		assert_int_equal(route_at(t, i)->nexthop.iface, route[place].nexthop.iface);
+	}
+}
+
+// Routes are added, replaced and deleted in any order, and all of them in the end.
+static void test_changes(void **state)
+{
+	enum { MAX = 60 };
+	struct route route[MAX];
+	uint64_t seed = 7;
+
+	(void)state;
+	for (unsigned long round = 0; round < rounds(20); round++) {
+		struct route_table *t = table_of(NULL, 0);
+		unsigned int n = 0;
+
+		for (unsigned int i = 0; i < 2000; i++) {
+			struct route r = random_route(&seed, (uint16_t)i);
+			bool known = n > 0 && random_below(&seed, 2) == 0;
+
+			if (known)
+				r.to = route[random_below(&seed, n)].to;
+			n = change(t, route, n, MAX, &r, random_below(&seed, 2) == 0);
+			if (random_below(&seed, 8) == 0)
+				release(t);
+			if (i % 20 == 0) {
+				check_all(t, route, n, 20, &seed);
+				check_listed(t, route, n);
+			}
 		}
-		for (unsigned int i = 0; i < n; i++)
-			check_edges(t, route, n, i);
+		while (n > 0)
+			n = change(t, route, n, MAX, &(struct route){.to = route[0].to}, true);
+		check_all(t, route, 0, 100, &seed);
 		route_table_free(t);
 	}
 }
 
 static void test_empty(void **state)
 {
-	const struct route none = {0};
-	struct route_table *t = route_table_new(&none, 0);
+	struct route_table *t = table_of(NULL, 0);
 	struct ip_addr v6 = addr_of("2001:db8::1");
 
 	(void)state;
-	assert_non_null(t);
 	assert_null(route_find_v4(t, RTE_BE32(0x0a000001)));
 	assert_null(route_find(t, &v6));
 	route_table_free(t);
@@ -135,7 +233,7 @@ static void test_empty(void **state)
 // A source decides between routes with the same prefix, and a longer prefix before that.
 static void test_source(void **state)
 {
-	struct route route[5];
+	struct route route[4];
 	const struct ip_addr from[2] = {addr_of("192.0.2.1"), addr_of("198.51.100.1")};
 	const struct ip_addr far = addr_of("203.0.113.9"), near = addr_of("10.9.0.1");
 	const struct ip_addr lan = addr_of("10.1.0.5");
@@ -148,10 +246,8 @@ static void test_source(void **state)
 	route[1].to = net_of("0.0.0.0/0");
 	route[2].to = net_of("10.9.0.0/16");
 	route[3].to = net_of("10.1.0.0/24");
-	route[4].to = net_of("172.16.0.0/12");
 	route[1].from = route[2].from = from[1];
-	t = route_table_new(route, 4);
-	assert_non_null(t);
+	t = table_of(route, 4);
 	assert_int_equal(route_find(t, &far)->iface, 0);
 	assert_int_equal(route_find_from(t, &from[0], &far)->iface, 0);
 	assert_int_equal(route_find_from(t, &from[1], &far)->iface, 1);
@@ -160,12 +256,18 @@ static void test_source(void **state)
 	assert_int_equal(route_find_from(t, &from[1], &lan)->iface, 3);
 	assert_int_equal(route_of(route_find_from(t, &from[1], &near))->to.len, 96 + 16);
 	assert_int_equal(route_count(t), 4);
-	route_table_free(t);
-	route[0] = route[4];
-	t = route_table_new(route, 4);
+
+	assert_int_equal(route_delete(t, &route[0].to, &route[0].from), 0);
 	assert_null(route_find(t, &far));
 	assert_null(route_find_from(t, &from[0], &far));
 	assert_int_equal(route_find_from(t, &from[1], &far)->iface, 1);
+	for (unsigned int i = 1; i < 3; i++) {
+		assert_int_equal(route_delete(t, &route[i].to, &from[0]), -ENOENT);
+		assert_int_equal(route_delete(t, &route[i].to, &from[1]), 0);
+		release(t);
+	}
+	assert_null(route_find_from(t, &from[1], &far));
+	assert_int_equal(route_find_from(t, &from[1], &lan)->iface, 3);
 	route_table_free(t);
 }
 
@@ -175,6 +277,7 @@ int main(void)
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_source),
 		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_changes),
 	};
 
 	return cmocka_run_group_tests(tests, eal_group_start, eal_group_stop);

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A trie of prefixes that changes under its readers: a look-up goes through one slot of a node for
+// 16 bits of the address, and then for each further 8 of them. A slot has the number of a node, or
+// that of the route with the longest prefix that covers all addresses of the slot. So a change
+// stores into each slot that it concerns, once, and a look-up finds the table before or after it:
+// there is nothing that it would have to combine.
+//
+// A change costs a store for each slot of its prefix, and looks at all nodes below it: that of a
+// default route, at every node there is.
+//
+// The control thread changes a trie; workers read it without a lock. Nodes that leave it are freed
+// after a grace period (slab.h).
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <rte_common.h>
+
+#include "addr.h"
+#include "slab.h"
+
+#ifndef TRIE_STRIDE
+#define TRIE_STRIDE    8  // bits of the address that a node is for
+#define TRIE_ROOT_BITS 16 // of the address that the first node of a large trie is for
+#endif
+#define TRIE_FANOUT (1u << TRIE_STRIDE)
+#define TRIE_NODE   (1u << 31) // in a slot: the number of a node
+
+struct trie_node {
+	_Atomic uint32_t slot[TRIE_FANOUT];
+};
+
+// All nodes but the first, of any number of tries.
+struct trie_nodes {
+	struct slab slab;
+	uint16_t *users; // by number: prefixes and nodes that need it; of the control thread
+};
+
+struct trie {
+	_Atomic uint32_t *root; // slots of the first node, 1 << root_bits
+	uint8_t first_bit;      // of the address: bits before it are the same in all prefixes
+	uint8_t root_bits;      // TRIE_ROOT_BITS, or 0: a small trie
+};
+
+// Returns 0 or -ENOMEM, after which trie_nodes_fini() is allowed.
+int trie_nodes_init(struct trie_nodes *nodes, uint32_t max);
+void trie_nodes_fini(struct trie_nodes *nodes);
+
+// Adds a prefix with its number, from 1 to TRIE_NODE - 1. cover: the number of the longest other
+// prefix that contains it, 0 if none does. Returns 0, or -ENOSPC with no change: there are no
+// nodes.
+int trie_add(struct trie *t, struct trie_nodes *nodes, const struct ip_prefix *to, uint32_t number,
+	uint32_t cover);
+
+// Gives a prefix that the trie has another number.
+void trie_replace(struct trie *t, struct trie_nodes *nodes, const struct ip_prefix *to,
+	uint32_t old, uint32_t number);
+
+// Removes a prefix that the trie has with that number. cover: as before.
+void trie_delete(struct trie *t, struct trie_nodes *nodes, const struct ip_prefix *to,
+	uint32_t number, uint32_t cover);
+
+static __rte_always_inline uint32_t trie_slot(
+	const struct trie_nodes *nodes, uint32_t node, uint32_t i)
+{
+	// Not slab_at(): a constant size needs no multiplication.
+	const struct trie_node *n = (const struct trie_node *)nodes->slab.memory;
+
+	n += node & ~TRIE_NODE;
+	return atomic_load_explicit(&n->slot[i], memory_order_acquire);
+}
+
+// The number of the longest prefix with an address of IPv4, in host byte order; 0: none.
+// root_bits: those of the trie. Any thread.
+static __rte_always_inline uint32_t trie_find_v4(const struct trie *t,
+	const struct trie_nodes *nodes, uint32_t addr, const unsigned int root_bits)
+{
+	unsigned int left = 32 - root_bits;
+	uint32_t at = atomic_load_explicit(&t->root[(uint64_t)addr >> left], memory_order_acquire);
+
+	while ((at & TRIE_NODE) != 0) {
+		left -= TRIE_STRIDE;
+		at = trie_slot(nodes, at, addr >> left & (TRIE_FANOUT - 1));
+	}
+	return at;
+}
+
+// The same for IPv6.
+static __rte_always_inline uint32_t trie_find_v6(const struct trie *t,
+	const struct trie_nodes *nodes, const struct ip_addr *addr, const unsigned int root_bits)
+{
+	const uint8_t *octet = addr->b + root_bits / 8;
+	uint32_t first = root_bits == 0 ? 0 : (uint32_t)addr->b[0] << 8 | addr->b[1];
+	uint32_t at = atomic_load_explicit(&t->root[first], memory_order_acquire);
+
+	while ((at & TRIE_NODE) != 0)
+		at = trie_slot(nodes, at, *octet++);
+	return at;
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The trie of lib/route while prefixes are added, replaced and deleted: with small nodes of two
+// bits of the address. Proves for all interleavings: a look-up returns a right result, as before,
+// between or after the changes that are made meanwhile; it reads no node that was freed; and at the
+// end only the nodes are left that the remaining prefixes need.
+#define TRIE_STRIDE    2
+#define TRIE_ROOT_BITS 2
+
+#include "explore.h"
+
+#include "trie.c"
+
+#define READERS 2
+#define NODES   8
+#define CHANGES 5
+#define FREED   0x600df00d // in the slots of a node: no number of a prefix
+#define ADDR(a) ((uint32_t)(a) << 24)
+
+enum act { NONE, ADD, REPLACE, DELETE };
+
+struct change {
+	enum act act;
+	uint32_t addr;
+	uint8_t len;
+	uint8_t number, cover; // of the prefix after the change, of the prefix around it
+	uint8_t old;           // of REPLACE and DELETE
+};
+
+struct scenario {
+	struct change change[CHANGES];
+	uint32_t lookup[READERS];
+	unsigned int left; // nodes at the end
+};
+
+// 0x40/2, 0x50/4, 0x54/6: nested, of a node each below the first.
+static const struct scenario scenarios[] = {
+	// a longer prefix, then the shorter one is deleted, and in the other order
+	{{{ADD, ADDR(0x40), 2, 1, 0}, {ADD, ADDR(0x50), 4, 2, 1}, {DELETE, ADDR(0x40), 2, 0, 0, 1},
+		 {DELETE, ADDR(0x50), 4, 0, 0, 2}},
+		{ADDR(0x50), ADDR(0x60)}, 0},
+	{{{ADD, ADDR(0x50), 4, 1, 0}, {ADD, ADDR(0x40), 2, 2, 0}, {DELETE, ADDR(0x50), 4, 0, 2, 1},
+		 {DELETE, ADDR(0x40), 2, 0, 0, 2}},
+		{ADDR(0x50), ADDR(0x60)}, 0},
+	// replaced, above and in a node
+	{{{ADD, ADDR(0x40), 2, 1, 0}, {ADD, ADDR(0x54), 6, 2, 1}, {REPLACE, ADDR(0x40), 2, 3, 0, 1},
+		 {REPLACE, ADDR(0x54), 6, 4, 3, 2}},
+		{ADDR(0x54), ADDR(0x50)}, 2},
+	// a node leaves, and its memory is that of another one
+	{{{ADD, ADDR(0x54), 6, 1, 0}, {DELETE, ADDR(0x54), 6, 0, 0, 1}, {ADD, ADDR(0x94), 6, 2, 0},
+		 {ADD, ADDR(0x50), 5, 3, 0}},
+		{ADDR(0x54), ADDR(0x94)}, 4},
+	// a default route under and over a node
+	{{{ADD, ADDR(0), 0, 1, 0}, {ADD, ADDR(0x50), 4, 2, 1}, {DELETE, ADDR(0), 0, 0, 0, 1},
+		 {ADD, ADDR(0x50), 3, 3, 0}},
+		{ADDR(0x50), ADDR(0x40)}, 1},
+	// nodes leave under a default route
+	{{{ADD, ADDR(0), 0, 1, 0}, {ADD, ADDR(0x54), 6, 2, 1}, {DELETE, ADDR(0x54), 6, 0, 1, 2}},
+		{ADDR(0x54), ADDR(0x50)}, 0},
+};
+
+static struct model {
+	struct trie_node node[NODES + 1];
+	_Atomic uint32_t root[1 << TRIE_ROOT_BITS];
+	uint32_t next[NODES + 1], removed, waiting;
+	uint16_t users[NODES + 1];
+	bool used[NODES + 1];
+	uint8_t begun, done;          // changes
+	uint8_t passes[READERS];      // look-ups that have ended
+	uint8_t passes_then[READERS]; // when the grace period of the waiting nodes began
+	bool busy[READERS], busy_then[READERS];
+} * model;
+
+static struct trie_nodes nodes;
+static struct trie trie;
+
+void *huge_pages_reserve(size_t len)
+{
+	(void)len;
+	return NULL;
+}
+
+// The lowest number that is free.
+uint32_t slab_take(struct slab *s)
+{
+	(void)s;
+	for (uint32_t i = 1; i <= NODES; i++)
+		if (!model->used[i]) {
+			model->used[i] = true;
+			return i;
+		}
+	explore_assert(false);
+	return 0;
+}
+
+void slab_remove(struct slab *s, uint32_t number)
+{
+	(void)s;
+	explore_assert(model->used[number]);
+	model->next[number] = model->removed;
+	model->removed = number;
+}
+
+static bool grace_is_over(void)
+{
+	for (unsigned int i = 0; i < READERS; i++)
+		if (model->busy_then[i] && model->passes[i] == model->passes_then[i])
+			return false;
+	return true;
+}
+
+// As lib/control/retire.c: removed nodes wait for the look-ups that have begun.
+static void reclaim(void)
+{
+	if (grace_is_over()) {
+		for (uint32_t n = model->waiting; n != 0; n = model->next[n]) {
+			for (unsigned int i = 0; i < TRIE_FANOUT; i++)
+				model->node[n].slot[i] = FREED;
+			model->used[n] = false;
+		}
+		model->waiting = model->removed;
+		model->removed = 0;
+		memcpy(model->passes_then, model->passes, sizeof(model->passes));
+		memcpy(model->busy_then, model->busy, sizeof(model->busy));
+	}
+}
+
+unsigned int model_scenarios(void)
+{
+	return RTE_DIM(scenarios);
+}
+
+unsigned int model_threads(unsigned int scenario)
+{
+	(void)scenario;
+	return 1 + READERS;
+}
+
+bool model_matters(const volatile void *p)
+{
+	(void)p;
+	return true;
+}
+
+void model_setup(unsigned int scenario)
+{
+	(void)scenario;
+	model = explore_alloc(sizeof(*model));
+	nodes = (struct trie_nodes){.slab = {.memory = (uint8_t *)model->node,
+					    .size = sizeof(struct trie_node),
+					    .max = NODES},
+		.users = model->users};
+	trie = (struct trie){model->root, IP_V4_BITS, TRIE_ROOT_BITS};
+}
+
+static void change(const struct change *c)
+{
+	const struct ip_prefix to = {.addr = ip_addr_from_v4(rte_cpu_to_be_32(c->addr)),
+		.len = (uint8_t)(IP_V4_BITS + c->len)};
+
+	if (c->act == ADD)
+		explore_assert(trie_add(&trie, &nodes, &to, c->number, c->cover) == 0);
+	else if (c->act == REPLACE)
+		trie_replace(&trie, &nodes, &to, c->old, c->number);
+	else
+		trie_delete(&trie, &nodes, &to, c->old, c->cover);
+}
+
+// The number that a prefix of len bits with the address has after the first n changes; 0: none.
+static uint32_t number_of(const struct scenario *s, unsigned int n, uint32_t addr, unsigned int len)
+{
+	uint32_t mask = len == 0 ? 0 : UINT32_MAX << (32 - len), number = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		const struct change *c = &s->change[i];
+
+		if (c->len == len && (addr & mask) == c->addr)
+			number = c->number;
+	}
+	return number;
+}
+
+// The right answer after the first n changes.
+static uint32_t expected(const struct scenario *s, unsigned int n, uint32_t addr)
+{
+	uint32_t best = 0, number;
+
+	for (unsigned int len = 0; len <= 6; len++) {
+		number = number_of(s, n, addr, len);
+		if (number != 0)
+			best = number;
+	}
+	return best;
+}
+
+static void look_up(const struct scenario *s, unsigned int reader)
+{
+	unsigned int from = model->done;
+	uint32_t addr = s->lookup[reader], found;
+	bool right = false;
+
+	model->busy[reader] = true;
+	found = trie_find_v4(&trie, &nodes, addr, TRIE_ROOT_BITS);
+	for (unsigned int n = from; n <= model->begun; n++)
+		right |= found == expected(s, n, addr);
+	explore_assert(right);
+	model->passes[reader]++;
+	model->busy[reader] = false;
+}
+
+void model_thread(unsigned int scenario, unsigned int thread)
+{
+	const struct scenario *s = &scenarios[scenario];
+
+	if (thread > 0) {
+		look_up(s, thread - 1);
+		return;
+	}
+	for (unsigned int i = 0; i < CHANGES && s->change[i].act != NONE; i++) {
+		model->begun++;
+		change(&s->change[i]);
+		model->done++;
+		reclaim();
+	}
+}
+
+void model_end(unsigned int scenario)
+{
+	unsigned int left = 0;
+
+	reclaim();
+	reclaim();
+	for (uint32_t i = 1; i <= NODES; i++)
+		left += model->used[i];
+	explore_assert(left == scenarios[scenario].left);
+}
