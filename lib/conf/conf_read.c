@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpdk_compat.h"
+
 config_setting_t *conf_member(const config_setting_t *group, const char *name)
 {
 	const config_list_t *members =
