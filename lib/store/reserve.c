@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -32,6 +33,7 @@
 #define TICKS_PER_SECOND  10
 #define WRITE_EVERY_MS    1000
 #define COMPLAIN_EVERY_MS 10000
+#define RECORD_OCTETS     128 // of the file, for each key; at most
 // Records of keys without an SA: an SA with such a key may be added again.
 #define UNUSED_MAX 100000
 
@@ -277,13 +279,24 @@ static int sa_begin(struct reserve *r, struct sa *sa)
 					   : in_begin(r, sa_in_of(sa));
 }
 
+// Whether the next write can succeed: there is room for another file beside the one that it
+// replaces.
+static bool can_write(const struct reserve *r)
+{
+	uint64_t octets = (uint64_t)(r->state.ledger->n + 2) * RECORD_OCTETS;
+	struct statvfs disk;
+
+	return !r->behind && statvfs(r->state.path, &disk) == 0 && (disk.f_flag & ST_RDONLY) == 0 &&
+	       disk.f_bavail * disk.f_frsize >= octets + disk.f_frsize;
+}
+
 int reserve_sa_begin(struct reserve *r, struct sa *sa, bool declared)
 {
 	if (r == NULL)
 		return 0;
 	if (!declared && state_key_is_unknown(&r->state, &sa->opt))
 		return -EPERM;
-	return sa_begin(r, sa);
+	return can_write(r) ? sa_begin(r, sa) : -ENOSPC;
 }
 
 // Takes the place of the windows before: once the ledger refers to these, so that a start that

@@ -36,7 +36,8 @@ int reserve_begin(struct reserve *r, const struct snapshot *s);
 // Sets the first number of an SA that is to be added to the running snapshot. It has no numbers to
 // send until the next write, within a second, has reserved some on the disk: a daemon that ends
 // before has used none. declared: as in state_keys_check(). Returns 0, or a negative number: the
-// key is unknown (-EPERM), or there is no memory for its window. r may be NULL.
+// key is unknown (-EPERM), the disk cannot be written (-ENOSPC), or there is no memory for its
+// window. r may be NULL.
 int reserve_sa_begin(struct reserve *r, struct sa *sa, bool declared);
 
 // Lets workers use the numbers that have been written to the disk. To be called often. NULL is

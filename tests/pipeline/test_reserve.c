@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sequence numbers that are reserved on a slow disk, while workers use them fast. Time is
 // simulated: a write takes the number of ticks that the test sets.
+#include <errno.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -228,6 +229,32 @@ static void test_key_returns(void **state)
 	reserve_stop(r, g);
 }
 
+// An SA that is added in place: its key must be declared, the disk must be there, and it has no
+// number before the next write.
+static void test_added_in_place(void **state)
+{
+	static const char text[] = SA(
+		"n", "out", "0x9001", "cipher_key = \"00112233445566778899aabbccddeeff00112244\";");
+	struct gateway *g = site_a((struct site){0});
+	struct reserve *r = reserve_start(g);
+	struct conf *conf = conf_change(g->conf, "test", text, strlen(text), stderr);
+	struct snapshot *s = snapshot_of(conf, g->snapshot);
+	struct sa *n = s->control->sa[s->control->n_sa - 1];
+	char moved[64];
+
+	(void)state;
+	snprintf(moved, sizeof(moved), "%s.moved", dir);
+	assert_int_equal(reserve_sa_begin(r, n, false), -EPERM);
+	assert_int_equal(rename(dir, moved), 0);
+	assert_int_equal(reserve_sa_begin(r, n, true), -ENOSPC);
+	assert_int_equal(rename(moved, dir), 0);
+	assert_int_equal(reserve_sa_begin(r, n, true), 0);
+	assert_int_equal(sa_out_of(n)->seq_reserved, 0);
+	build_snapshot_free(s);
+	conf_free(conf);
+	reserve_stop(r, g);
+}
+
 // After a change, and a restart, an SA continues with the number after the last one used.
 static void check_restart(const char *settings, const char *changed_to)
 {
@@ -299,8 +326,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {pipeline_test(test_full_rate_loses_nothing),
 		pipeline_test(test_decrease_is_no_rate), pipeline_test(test_of_ike),
-		pipeline_test(test_key_returns), pipeline_test(test_shorter_life),
-		pipeline_test(test_without_esn)};
+		pipeline_test(test_key_returns), pipeline_test(test_added_in_place),
+		pipeline_test(test_shorter_life), pipeline_test(test_without_esn)};
 
 	return cmocka_run_group_tests(tests, start, stop);
 }
