@@ -15,7 +15,7 @@
 
 #define READERS       2
 #define LASTING       8 // networks, 10.N.0.0/16 and 2001:db8:N::/48
-#define CHANGES       100000
+#define CHANGES       5000
 #define GRACE         64 // changes for each grace period
 #define LASTING_IFACE 1000
 
