@@ -124,12 +124,28 @@ static bool is_equal(const struct pair *p, const struct conf_option *o)
 		value_text(p, o, p->from, p->from_base), value_text(p, o, p->to, p->to_base));
 }
 
+static bool is_written(const struct pair *p, const struct conf_option *o)
+{
+	return conf_member(p->from, o->name) != NULL || conf_member(p->to, o->name) != NULL;
+}
+
+// Whether another setting, which has the same field, says how that has changed.
+static bool another_tells(const struct pair *p, const struct conf_option *o)
+{
+	if (o->size == 0 || is_written(p, o))
+		return false;
+	for (const struct conf_option *other = p->options; other->name != NULL; other++)
+		if (other->size > 0 && other->offset == o->offset && is_written(p, other))
+			return true;
+	return false;
+}
+
 static void diff_option(struct diff *d, const struct pair *p, const struct conf_option *o)
 {
 	const config_setting_t *to = conf_member(p->to, o->name);
 	struct conf_change c = *p->template;
 
-	if (is_equal(p, o))
+	if (is_equal(p, o) || another_tells(p, o))
 		return;
 	c.secret = o->type == &conf_type_key;
 	c.restart = o->restart;

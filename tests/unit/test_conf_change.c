@@ -232,6 +232,42 @@ static void test_key_file(void **state)
 		"directory\n");
 }
 
+// Ranges of ports and types of ICMP: also a change of the upper end alone, and of one setting
+// alone, though two settings have the same field.
+static void test_ranges(void **state)
+{
+	static const struct {
+		const char *before, *after, *different;
+	} rows[] = {
+		{"proto = \"tcp\"; destination_port = \"1000-2000\";",
+			"destination_port = \"1000-3000\";",
+			"changed rule a destination_port: \"1000-2000\" -> \"1000-3000\" (1)\n"},
+		{"proto = \"tcp\"; source_port = \"1000-2000\";", "source_port = \"999-2000\";",
+			"changed rule a source_port: \"1000-2000\" -> \"999-2000\" (1)\n"},
+		{"proto = \"udp\";", "source_port = \"0-80\";",
+			"changed rule a source_port: \"0-65535\" -> \"0-80\" (1)\n"},
+		{"proto = \"icmp\"; icmp = \"8/0\";", "icmp = \"8/0-3\";",
+			"changed rule a icmp: \"8/0\" -> \"8/0-3\" (1)\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < RTE_DIM(rows); i++) {
+		char text[256];
+		struct conf *before, *after;
+
+		snprintf(text, sizeof(text), "rule add { name = \"a\"; action = \"accept\"; %s }",
+			rows[i].before);
+		before = try(conf_sample, text);
+		assert_non_null(before);
+		snprintf(text, sizeof(text), "rule set a { %s }", rows[i].after);
+		after = try(before, text);
+		assert_non_null(after);
+		check_diff(before, after, rows[i].different);
+		conf_free(after);
+		conf_free(before);
+	}
+}
+
 #define LOCAL "neighbour add { address = \"fe80::1\"; mac = \"02:00:00:00:00:01\"; port = "
 
 // One address may be on every link.
@@ -454,6 +490,7 @@ int main(void)
 		cmocka_unit_test(test_set),
 		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_key_file),
+		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_link_local),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_checks),
