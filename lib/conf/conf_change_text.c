@@ -289,6 +289,7 @@ config_setting_t *conf_change_add(struct conf_reader *r, const struct conf_chang
 	item->file = c->where.file;
 	item->line = c->where.line;
 	for (int i = 0; i < config_setting_length(c->settings); i++)
-		conf_tree_add(item, config_setting_get_elem(c->settings, (unsigned int)i), NULL);
+		conf_tree_add(
+			item, config_setting_get_elem(c->settings, (unsigned int)i), c->where.file);
 	return list;
 }

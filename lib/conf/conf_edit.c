@@ -104,14 +104,15 @@ static int sa_find(const struct conf *c, const char *name)
 
 // --- whether a change concerns other items ---
 
-// The kernel's share of an isolated port depends on all SAs.
-static bool has_isolated(const struct conf *c)
+// The kernel's share of an isolated port depends on all SAs. Addresses that the kernel has added to
+// a port are not the configuration's, so that no SA may use them.
+static bool has_kernel_share(const struct conf *c)
 {
-	bool isolated = false;
+	bool share = false;
 
 	for (unsigned int i = 0; i < c->n_ports; i++)
-		isolated |= c->ports[i].isolated;
-	return isolated;
+		share |= c->ports[i].isolated || c->ports[i].guests.n > 0;
+	return share;
 }
 
 // A rule may mean a tunnel by the name of an SA.
@@ -276,8 +277,7 @@ static void arrays_grow(struct conf *c, unsigned int n)
 // The name of the file of a record: mostly that of the record before.
 static const char *file_of(struct conf_edit *e, const char *name)
 {
-	const struct conf *c = e->conf;
-	const char *last = c->n_sas > 0 ? c->sas[c->n_sas - 1].where.file : NULL;
+	const char *last = e->conf->tree->record;
 
 	if (last != NULL && strcmp(last, name) == 0)
 		return last;
@@ -327,7 +327,7 @@ static void edit_prepare(void *arg)
 	struct conf_edit *e = m->e;
 	struct conf *c = e->conf;
 
-	m->fits = list_of(c) != NULL && !has_isolated(c);
+	m->fits = list_of(c) != NULL && !has_kernel_share(c);
 	if (m->fits && e->deleted < 0) {
 		added_prepare(m);
 	} else if (m->fits) {
@@ -370,6 +370,7 @@ static void sa_delete(struct conf *c, unsigned int i)
 
 	memmove(&c->sas[i], &c->sas[i + 1], after * sizeof(c->sas[0]));
 	explicit_bzero(&c->sas[c->n_sas], sizeof(c->sas[0]));
+	conf_dealloc((char *)files[i]);
 	memmove(&files[i], &files[i + 1], after * sizeof(files[0]));
 	config_setting_remove_elem(list_of(c), i);
 	indexes_of(c, index);
@@ -394,6 +395,8 @@ void conf_edit_commit(struct conf_edit *e)
 	if (e->deleted >= 0) {
 		sa_delete(c, (unsigned int)e->deleted);
 		conf_unsaved_del(c->tree, CONF_SA, e->name);
+	} else if (e->name != NULL) {
+		c->tree->record = e->name;
 	}
 }
 

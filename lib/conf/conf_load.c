@@ -28,11 +28,14 @@ config_setting_t *conf_tree_item(const struct conf_tree *tree, enum conf_kind ki
 
 // Names of files lie in the arena: those of another configuration are copied.
 struct files {
+	const char *all;           // the name for all settings; NULL: that of each one
 	const char *theirs, *ours; // the name seen last
 };
 
 static const char *our_name(struct files *f, const char *theirs)
 {
+	if (f->all != NULL)
+		return f->all;
 	if (theirs != f->theirs) {
 		f->theirs = theirs;
 		f->ours = conf_strdup(theirs);
@@ -60,11 +63,7 @@ static config_setting_t *setting_copy(
 config_setting_t *conf_tree_add(
 	config_setting_t *to, const config_setting_t *from, const char *file)
 {
-	struct files f = {0};
-
-	if (file != NULL)
-		f = (struct files){from->file, file};
-	return setting_copy(&f, to, from);
+	return setting_copy(&(struct files){.all = file}, to, from);
 }
 
 void conf_tree_copy(struct conf_tree *to, const struct conf_tree *from)

@@ -93,6 +93,7 @@ struct conf_tree {
 	const char **key_files;
 	struct conf_changes *unsaved;                         // see conf_unsaved.h
 	struct conf_set sas_by_name, sas_by_spi, sas_by_keys; // all SAs, see conf_edit.h
+	const char *record; // name of the last record that added in place; NULL: none has
 };
 
 // For settings out of files in that folder: conf_file_read() or conf_tree_copy() has to fill it.

@@ -45,6 +45,7 @@ struct reserve {
 	struct disk_writer *writer;
 	uint64_t next_write_ms, next_complaint_ms;
 	bool behind; // the last write failed: bounds on the disk are lower than those of the ledger
+	unsigned int n_added; // SAs since keys without SAs were last forgotten
 };
 
 // Unique to this start of the machine and of the daemon, so that windows of another one are not
@@ -196,17 +197,25 @@ static void allow(struct reserve *r, const struct snapshot *s)
 	}
 }
 
-static int write_start(struct reserve *r, const struct snapshot *s)
+static int write_start(struct reserve *r)
 {
-	struct sa_ledger *l = r->state.ledger;
-	int rc = l->n > s->control->n_sa + 2 * UNUSED_MAX ? sa_ledger_prune(l, UNUSED_MAX) : 0;
 	size_t len;
-	char *text = rc == 0 ? sa_ledger_text(l, &len) : NULL;
+	char *text = sa_ledger_text(r->state.ledger, &len);
 
 	if (text == NULL)
 		return -ENOMEM;
-	disk_writer_start(r->writer, text, len, l->turn);
+	disk_writer_start(r->writer, text, len, r->state.ledger->turn);
 	return 0;
+}
+
+// The load thread searches the ledger without a lock: only while it makes no snapshot.
+static int prune(struct reserve *r)
+{
+	int rc = sa_ledger_prune(r->state.ledger, UNUSED_MAX);
+
+	if (rc == 0)
+		r->n_added = 0;
+	return rc;
 }
 
 static void note_result(struct reserve *r, int rc)
@@ -218,10 +227,13 @@ static void note_result(struct reserve *r, int rc)
 
 static int write_now(struct reserve *r, const struct snapshot *s)
 {
-	int rc;
+	int rc = 0;
 
+	if (r->state.ledger->n > s->control->n_sa + 2 * UNUSED_MAX)
+		rc = prune(r);
 	bounds_raise(r, s);
-	rc = write_start(r, s);
+	if (rc == 0)
+		rc = write_start(r);
 	if (rc == 0)
 		rc = disk_writer_wait(r->writer);
 	note_result(r, rc);
@@ -292,11 +304,18 @@ static bool can_write(const struct reserve *r)
 
 int reserve_sa_begin(struct reserve *r, struct sa *sa, bool declared)
 {
+	int rc;
+
 	if (r == NULL)
 		return 0;
 	if (!declared && state_key_is_unknown(&r->state, &sa->opt))
 		return -EPERM;
-	return can_write(r) ? sa_begin(r, sa) : -ENOSPC;
+	if (!can_write(r))
+		return -ENOSPC;
+	rc = sa_begin(r, sa);
+	if (rc == 0 && ++r->n_added > UNUSED_MAX)
+		prune(r); // without memory with the next SA
+	return rc;
 }
 
 // Takes the place of the windows before: once the ledger refers to these, so that a start that
@@ -390,7 +409,7 @@ void reserve_tick(struct reserve *r, const struct snapshot *s, uint64_t now_ms)
 		return;
 	r->next_write_ms = now_ms + WRITE_EVERY_MS;
 	bounds_raise(r, s);
-	rc = write_start(r, s);
+	rc = write_start(r);
 	if (rc < 0)
 		write_done(r, s, rc, now_ms);
 }
@@ -406,7 +425,7 @@ void reserve_finish(struct reserve *r, const struct snapshot *s)
 	++r->state.ledger->turn;
 	for (unsigned int i = 0; i < s->control->n_sa; i++)
 		sa_ledger_settle(s->control->sa[i]->record);
-	rc = write_start(r, s);
+	rc = write_start(r);
 	if (rc == 0)
 		rc = disk_writer_wait(r->writer);
 	if (rc == 0)

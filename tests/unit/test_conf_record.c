@@ -2,6 +2,8 @@
 // Records of changes. Proves with random changes that the difference of two configurations, written
 // and read again, makes one out of the other, on a machine that has no key files; and that a change
 // in place makes the same configuration as one that reads all of it again.
+#include <malloc.h>
+
 #include "conf_apply.h"
 #include "conf_dir.h"
 #include "conf_edit.h"
@@ -329,12 +331,63 @@ static void test_in_place(void **state)
 	assert_true(n_in_place > 100);
 }
 
+#define SA_TO(local)                                                                               \
+	"sa add { name = \"one\"; direction = \"in\"; spi = 7000; local = \"" local "\"; "         \
+	"remote = \"192.0.2.2\"; cipher = \"aes-128-gcm\"; "                                       \
+	"cipher_key = \"00112233445566778899aabbccddeeff01020304\"; lifetime = { soft_packets = "  \
+	"9; "                                                                                      \
+	"hard_packets = 10; }; }"
+
+static bool changed_in_place(struct conf *c, const char *record)
+{
+	struct conf_edit *e = conf_edit_new(c, "record", record, strlen(record));
+
+	if (e == NULL)
+		return false;
+	conf_edit_commit(e);
+	conf_edit_free(e);
+	return true;
+}
+
+// No SA may use an address that the kernel has added to a port.
+static void test_guest(void **state)
+{
+	struct conf *c = conf_copy(sample, stderr);
+
+	(void)state;
+	assert_true(changed_in_place(c, SA_TO("192.0.2.1")));
+	assert_true(changed_in_place(c, "sa del one"));
+	ip_addr_parse(&c->ports[1].guests.addr[0], "192.0.2.77");
+	c->ports[1].guests.n = 1;
+	assert_false(changed_in_place(c, SA_TO("192.0.2.77")));
+	conf_free(c);
+}
+
+// SAs that come and go leave no memory behind.
+static void test_growth(void **state)
+{
+	struct conf *c = conf_copy(sample, stderr);
+	size_t used = 0;
+
+	(void)state;
+	for (unsigned int i = 0; i < 2000; i++) {
+		if (i == 1000)
+			used = mallinfo2().uordblks;
+		assert_true(changed_in_place(c, SA_TO("192.0.2.1")));
+		assert_true(changed_in_place(c, "sa del one"));
+	}
+	assert_in_range(mallinfo2().uordblks, 0, used + 1000 * 16);
+	conf_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_records),
 		cmocka_unit_test(test_all_or_nothing),
 		cmocka_unit_test(test_in_place),
+		cmocka_unit_test(test_guest),
+		cmocka_unit_test(test_growth),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);
