@@ -129,7 +129,7 @@ static bool is_written(const struct pair *p, const struct conf_option *o)
 	return conf_member(p->from, o->name) != NULL || conf_member(p->to, o->name) != NULL;
 }
 
-// Whether another setting, which has the same field, says how that has changed.
+// Whether another setting, which has the same field, shows its change.
 static bool another_tells(const struct pair *p, const struct conf_option *o)
 {
 	if (o->size == 0 || is_written(p, o))

@@ -363,7 +363,7 @@ static void test_guest(void **state)
 	conf_free(c);
 }
 
-// SAs that come and go leave no memory behind.
+// Adding and deleting SAs does not take more and more memory.
 static void test_growth(void **state)
 {
 	struct conf *c = conf_copy(sample, stderr);
