@@ -8,6 +8,7 @@
 #include "audit.h"
 #include "log.h"
 #include "peers.h"
+#include "retire.h"
 
 #define AGAIN_MS 500  // between lines: workers report once a second each
 #define OVER_MS  2000 // without a line: log later events, or remove the subject
@@ -187,19 +188,12 @@ static bool has_sa(const struct snapshot *s, const struct sa *sa)
 	return false;
 }
 
-// SAs of other generations may be gone.
-static bool is_there(const struct control *c, uint32_t generation)
-{
-	return generation == c->snapshot->generation ||
-	       (c->retired != NULL && generation == c->retired->generation);
-}
-
 void audit_event(struct control *c, const struct event *e, uint64_t now_ms)
 {
 	struct audit_subject *s;
 	uint64_t at;
 
-	if (!is_there(c, e->generation))
+	if (!retire_keeps_sas(c, e->generation))
 		return;
 	s = subject_find(c, e);
 	if (s == NULL && c->audit.n == AUDIT_SUBJECTS) {

@@ -18,5 +18,5 @@ void audit_tick(struct control *c, uint64_t now_ms);
 // worker reads it.
 void audit_retire(struct control *c);
 
-// The same about one SA that is to be freed.
+// The same about one SA that is freed now.
 void audit_forget(struct control *c, const struct sa *sa);

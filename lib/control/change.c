@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_log.h"
 #include "ike_tables.h"
 #include "sa_table.h"
 
@@ -104,7 +103,7 @@ static void deleted_release(struct control *c, void *arg)
 {
 	struct deleted *d = arg;
 
-	sa_ledger_release(c->snapshot->objects->ledger, d->sa);
+	sa_table_release(c, d->sa);
 	c->sas_leaving--;
 	free(d);
 }
@@ -117,7 +116,6 @@ static void deleted_commit(struct changing *g, unsigned int i)
 
 	memmove(&all->sa[i], &all->sa[i + 1], (--all->n_sa - i) * sizeof(all->sa[0]));
 	sa_list_remove_configured(&s->objects->sas, sa);
-	audit_forget(g->c, sa);
 	sa_table_remove(g->c, sa);
 	g->c->sas_leaving++;
 	object_unlink(g->c, &g->deleted->object, deleted_release, false);

@@ -169,6 +169,7 @@ void configure_retire(struct control *c)
 	audit_retire(c);
 	build_retire(c->snapshot, c->retired);
 	c->retired = NULL;
+	c->oldest_generation = c->snapshot->generation;
 }
 
 void configure_stop(struct control *c)

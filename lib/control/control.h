@@ -158,6 +158,8 @@ struct control {
 	// none.
 	struct snapshot *retired;
 	uint64_t retired_token;
+	// Events of earlier generations may name SAs that have been freed.
+	uint32_t oldest_generation;
 
 	struct control_link links[PORTS_MAX];
 	uint64_t links_next_ms; // when they are checked next

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "address.h"
-#include "audit_log.h"
 #include "conf_ike.h"
 #include "event_log.h"
 #include "ike_tables.h"
@@ -225,10 +224,8 @@ static void delete_both(struct control *c, struct ike_sa *sa, struct ike_policy 
 {
 	if (policy != NULL)
 		ike_policy_delete(c, policy);
-	if (sa == NULL)
-		return;
-	audit_forget(c, ike_sa_get(sa));
-	ike_sa_delete(c, sa);
+	if (sa != NULL)
+		ike_sa_delete(c, sa);
 }
 
 static void flush(struct control *c)

@@ -166,7 +166,7 @@ static void sa_free_unused(struct control *c, struct ike_sa *o)
 {
 	ike_peer_drop_empty(c, o->object.peer);
 	if (o->sa != NULL)
-		sa_ledger_release(c->snapshot->objects->ledger, o->sa);
+		sa_table_release(c, o->sa);
 	free(o);
 }
 

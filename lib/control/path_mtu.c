@@ -101,13 +101,16 @@ static struct sa_out *sa_of(const struct control *c, const struct path_mtu *p)
 	return NULL;
 }
 
-// The SA that sent the packet which the error quotes, or one that may have; NULL if it is of
-// another generation, because it may be gone. The router repeats the error.
+// The SA that sent the packet which the error quotes, or one that may have; NULL if it may be gone,
+// or until a former configuration is freed: paths may have had other sizes in it. The router
+// repeats the error.
 static const struct sa_out *sa_quoted(const struct control *c, const struct event *e)
 {
 	const struct sa_out *sa = (const struct sa_out *)e->sa;
+	bool usable = c->retired == NULL ? retire_keeps_sas(c, e->generation)
+					 : e->generation == c->snapshot->generation;
 
-	return e->generation == c->snapshot->generation && may_probe(sa) ? sa : NULL;
+	return usable && may_probe(sa) ? sa : NULL;
 }
 
 // At most one line a second.

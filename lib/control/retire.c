@@ -77,3 +77,9 @@ void retire_all(struct control *c)
 		release_list(c, all);
 	}
 }
+
+bool retire_keeps_sas(const struct control *c, uint32_t generation)
+{
+	// Differences, because generations begin at 1 again.
+	return generation - c->oldest_generation <= c->snapshot->generation - c->oldest_generation;
+}

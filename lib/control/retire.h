@@ -16,3 +16,6 @@ void retire_tick(struct control *c);
 
 // Frees everything, and makes all calls: workers have stopped.
 void retire_all(struct control *c);
+
+// Whether the SA that an event of this generation names is still allocated.
+bool retire_keeps_sas(const struct control *c, uint32_t generation);

@@ -2,6 +2,7 @@
 #include "sa_table.h"
 
 #include "address.h"
+#include "audit_log.h"
 #include "line_memory.h"
 #include "path_mtu.h"
 #include "retire.h"
@@ -130,4 +131,11 @@ void sa_table_remove(struct control *c, struct sa *sa)
 	if (sa->opt.direction == SA_OUT && sa->opt.in_udp)
 		sa_udp_forget(all->sa_out_by_udp, sa_out_of(sa));
 	sad_remove(*objects_sad(all, sa->opt.direction), sa);
+}
+
+void sa_table_release(struct control *c, struct sa *sa)
+{
+	audit_forget(c, sa);
+	c->oldest_generation = c->snapshot->generation;
+	sa_ledger_release(c->snapshot->objects->ledger, sa);
 }

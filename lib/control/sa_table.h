@@ -40,3 +40,7 @@ bool sa_table_reserve(struct control *c, unsigned int n_in, unsigned int n_out);
 // Workers find it from now on; find it no more. Its place in the list is the caller's.
 void sa_table_add(struct control *c, struct sa *sa);
 void sa_table_remove(struct control *c, struct sa *sa);
+
+// Frees one that was removed, or never added: no worker can use it. Events of former generations
+// are ignored from now on.
+void sa_table_release(struct control *c, struct sa *sa);

@@ -4,7 +4,9 @@
 #include "change.h"
 #include "conf_apply.h"
 #include "conf_print.h"
+#include "events.h"
 #include "ike_desk.h"
+#include "sas.h"
 
 #define SA(name, direction, spi, more)                                                             \
 	"sa add { name = \"" name "\"; direction = \"" direction "\"; spi = \"0x" spi              \
@@ -167,6 +169,101 @@ static void test_key_of_an_sa_that_leaves(void **state)
 	rte_rcu_qsbr_thread_offline(desk.qsbr, 0);
 }
 
+// --- events that workers posted before a change ---
+
+// The first drop by an SA for a reason.
+static struct event first_drop(const char *name)
+{
+	const struct sa_in *in = desk_sa_in(name);
+
+	desk_sa_counted(name)->drops[DROP_OF_SA_REPLAY] = 1;
+	return (struct event){.kind = EVENT_AUDIT,
+		.generation = desk_generation(),
+		.reason = DROP_REPLAY,
+		.sa = &in->sa,
+		.spi = in->sa.spi,
+		.addr = addr_of("192.0.2.2"),
+		.peer = addr_of("192.0.2.1"),
+		.count = 1};
+}
+
+static void test_drops_before_a_change_are_logged(void **state)
+{
+	struct event e = first_drop("in-4"), nat = first_drop("in-nat");
+
+	(void)state;
+	assert_int_equal(change(BOTH), 2);
+	desk_forget();
+	event_handle(&desk, &e, desk_now);
+	desk_expect_log("audit event=replay sa=in-4 spi=0x00001004");
+	assert_int_equal(change("sa del new-in"), 1);
+	event_handle(&desk, &nat, desk_now);
+	desk_expect_log("audit event=replay sa=in-nat");
+}
+
+// Until it is freed; then an event about it names no SA any more.
+static void test_drops_of_a_deleted_sa_are_logged(void **state)
+{
+	struct event e;
+
+	(void)state;
+	assert_int_equal(change(BOTH), 2);
+	e = first_drop("new-in");
+	desk_worker_begins();
+	assert_int_equal(change("sa del new-in"), 1);
+	desk_forget();
+	event_handle(&desk, &e, desk_now);
+	desk_expect_log("audit event=replay sa=new-in spi=0x00005001");
+	// The worker still drops.
+	sas_counted(e.sa, 0)->drops[DROP_OF_SA_REPLAY] = 4;
+	desk_worker_passes();
+	desk_tick();
+	desk_expect_log("audit event=replay sa=new-in more=3");
+	assert_int_equal(desk.audit.n, 0);
+	desk_forget();
+	event_handle(&desk, &e, desk_now);
+	desk_expect_no_log();
+	assert_int_equal(desk.audit.n, 0);
+	rte_rcu_qsbr_thread_offline(desk.qsbr, 0);
+}
+
+static void test_generations_begin_again(void **state)
+{
+	struct event e;
+
+	(void)state;
+	desk_generation_set(FLOW_DECIDING - 1);
+	desk.oldest_generation = desk_generation();
+	e = first_drop("in-4");
+	assert_int_equal(change(BOTH), 2);
+	assert_int_equal(desk_generation(), 1);
+	desk_forget();
+	event_handle(&desk, &e, desk_now);
+	desk_expect_log("audit event=replay sa=in-4");
+}
+
+static void test_path_mtu_before_a_change_is_probed(void **state)
+{
+	const struct sa_out *sa = desk_sa_out("out-4");
+	struct event e = {.kind = EVENT_PMTU,
+		.generation = desk_generation(),
+		.port = WAN,
+		.addr = addr_of("192.0.2.2"),
+		.peer = addr_of("192.0.2.254"),
+		.mtu = 1400,
+		.spi = sa->sa.spi,
+		.sa = &sa->sa};
+
+	(void)state;
+	desk_wait(1000);
+	e.seq = rte_cpu_to_be_32((uint32_t)atomic_load(&sa->seq));
+	assert_int_equal(change(BOTH), 2);
+	desk_forget();
+	event_handle(&desk, &e, desk_now);
+	assert_int_equal(desk_n_sent, 1);
+	assert_int_equal(desk_sent[0].len, ETH_LEN + 1500);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +273,10 @@ int main(void)
 		ike_desk_test(test_sas_of_ike_stay),
 		ike_desk_test(test_changes_that_concern_more),
 		ike_desk_test(test_key_of_an_sa_that_leaves),
+		ike_desk_test(test_drops_before_a_change_are_logged),
+		ike_desk_test(test_drops_of_a_deleted_sa_are_logged),
+		ike_desk_test(test_generations_begin_again),
+		ike_desk_test(test_path_mtu_before_a_change_is_probed),
 	};
 
 	return cmocka_run_group_tests_name("change", tests, harness_start, harness_stop);

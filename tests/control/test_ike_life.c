@@ -143,6 +143,43 @@ static void test_generation_of_load(void **state)
 	assert_int_equal(desk_generation(), generation + 1);
 }
 
+// Its generation ends after the load: until then events name it, and no line about it outlives it.
+static void test_drop_of_an_sa_deleted_while_loading(void **state)
+{
+	struct event e = {.kind = EVENT_AUDIT, .reason = DROP_REPLAY, .count = 1};
+
+	(void)state;
+	ask_pair("a", 0x10000, 7);
+	ask_done();
+	e.sa = &desk_sa_in("ike.a.in")->sa;
+	desk_sa_counted("ike.a.in")->drops[DROP_OF_SA_REPLAY] = 1;
+	desk_loading(true);
+	ask_now("sa del ike.a.in");
+	desk_event(e);
+	assert_int_equal(desk.audit.n, 1);
+	desk_loading(false);
+	desk_settle();
+	assert_int_equal(desk.audit.n, 0);
+}
+
+// It may be freed before the former configuration, of whose generation the event is.
+static void test_drop_of_a_freed_sa(void **state)
+{
+	struct event e = {.kind = EVENT_AUDIT, .reason = DROP_REPLAY, .count = 1};
+
+	(void)state;
+	ask_pair("a", 0x10000, 7);
+	ask_done();
+	e.generation = desk_generation();
+	e.sa = &desk_sa_in("ike.a.in")->sa;
+	desk_reload("", "");
+	ask_now("sa del ike.a.in");
+	desk_settle();
+	assert_int_equal(desk.retired->generation, e.generation);
+	event_handle(&desk, &e, desk_now);
+	assert_int_equal(desk.audit.n, 0);
+}
+
 static void test_stop_while_loading(void **state)
 {
 	(void)state;
@@ -377,6 +414,8 @@ int main(void)
 		ike_desk_test(test_reload_collides),
 		ike_desk_test(test_deleted_sa_waits_for_workers),
 		ike_desk_test(test_generation_of_load),
+		ike_desk_test(test_drop_of_an_sa_deleted_while_loading),
+		ike_desk_test(test_drop_of_a_freed_sa),
 		ike_desk_test(test_stop_while_loading),
 		ike_desk_test(test_stop_at_start),
 		ike_desk_test(test_generations_wrap),
