@@ -72,6 +72,17 @@ static void check_diff(const struct conf *from, const struct conf *to, const cha
 	free(text);
 }
 
+// The request changes a configuration so that it differs from another one, which may be the same.
+static void check_change(
+	const struct conf *from, const struct conf *was, const char *request, const char *expected)
+{
+	struct conf *c = try(was, request);
+
+	assert_non_null(c);
+	check_diff(from, c, expected);
+	conf_free(c);
+}
+
 static int stop(void **state)
 {
 	free(msgs);
@@ -208,7 +219,7 @@ static void test_key_file(void **state)
 {
 	static const char first[] = "cipher_key = \"000102030405060708090a0b0c0d0e0fa0a1a2a3\";",
 			  second[] = "cipher_key = \"2222222222222222222222222222222222222222\";";
-	struct conf *with_file, *c;
+	struct conf *with_file;
 
 	(void)state;
 	conf_dir_write("some.key", first, strlen(first));
@@ -217,14 +228,9 @@ static void test_key_file(void **state)
 			"key_file = \"some.key\"");
 	check_diff(conf_sample, with_file, "");
 	conf_dir_write("some.key", second, strlen(second));
-	c = try(with_file, "policy del rest");
-	assert_non_null(c);
-	check_diff(conf_sample, c, "removed policy rest (39)\n");
-	conf_free(c);
-	c = try(with_file, "sa set to-b { key_file = \"some.key\"; }");
-	assert_non_null(c);
-	check_diff(conf_sample, c, "changed sa to-b cipher_key (1)\n");
-	conf_free(c);
+	check_change(conf_sample, with_file, "policy del rest", "removed policy rest (39)\n");
+	check_change(conf_sample, with_file, "sa set to-b { key_file = \"some.key\"; }",
+		"changed sa to-b cipher_key (1)\n");
 	conf_free(with_file);
 	conf_dir_unlink("some.key");
 	refuse("sa set to-b { key_file = \"none.key\"; }",
@@ -253,17 +259,14 @@ static void test_ranges(void **state)
 	(void)state;
 	for (size_t i = 0; i < RTE_DIM(rows); i++) {
 		char text[256];
-		struct conf *before, *after;
+		struct conf *before;
 
 		snprintf(text, sizeof(text), "rule add { name = \"a\"; action = \"accept\"; %s }",
 			rows[i].before);
 		before = try(conf_sample, text);
 		assert_non_null(before);
 		snprintf(text, sizeof(text), "rule set a { %s }", rows[i].after);
-		after = try(before, text);
-		assert_non_null(after);
-		check_diff(before, after, rows[i].different);
-		conf_free(after);
+		check_change(before, before, text, rows[i].different);
 		conf_free(before);
 	}
 }
@@ -281,10 +284,7 @@ static void test_link_local(void **state)
 	one = try(v6, LOCAL "\"wan\"; }");
 	assert_non_null(one);
 	check_diff(v6, one, "added neighbour fe80::1 port wan (1)\n");
-	c = try(one, "neighbour del fe80:0::1");
-	assert_non_null(c);
-	check_diff(v6, c, "");
-	conf_free(c);
+	check_change(v6, one, "neighbour del fe80:0::1", "");
 	c = try(one, "neighbour del fe80::1 port lan");
 	assert_null(c);
 	assert_string_equal(msgs, "argument:1: there is no neighbour \"fe80::1\" port \"lan\"\n");
@@ -303,10 +303,8 @@ static void test_link_local(void **state)
 	assert_string_equal(msgs,
 		"argument:1: there are several neighbours \"fe80::1\", choose one with \"port "
 		"NAME\"\n");
-	c = try(both, "neighbour del fe80::1 port wan");
-	assert_non_null(c);
-	check_diff(both, c, "removed neighbour fe80::1 port wan (1)\n");
-	conf_free(c);
+	check_change(both, both, "neighbour del fe80::1 port wan",
+		"removed neighbour fe80::1 port wan (1)\n");
 	conf_free(both);
 	conf_free(v6);
 }
@@ -472,14 +470,9 @@ static void test_moves(void **state)
 // Nothing that could be a key.
 static void test_secrets(void **state)
 {
-	struct conf *c = conf_sample_edited("0x000102030405060708090a0b0c0d0e0f a0a1a2a3",
-		"dead0203040506070809beef0c0d0e0fa0a1a2a3");
-	char *text = diff(conf_sample, c);
-
 	(void)state;
-	assert_string_equal(text, "changed sa to-b cipher_key (28)\n");
-	free(text);
-	conf_free(c);
+	check_edit("0x000102030405060708090a0b0c0d0e0f a0a1a2a3",
+		"dead0203040506070809beef0c0d0e0fa0a1a2a3", "changed sa to-b cipher_key (28)\n");
 }
 
 int main(void)
