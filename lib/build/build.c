@@ -12,6 +12,7 @@
 #include "nd.h"
 
 static_assert(CONF_PORTS_MAX <= PORTS_MAX, "room for all");
+static_assert(CONF_IFACE_TUNNEL == IFACE_TUNNEL(0), "rules have the number");
 static_assert(CONF_ADDRS_MAX + 1 + CONF_GUESTS_MAX <= PORT_ADDRS_MAX, "room for all");
 static_assert(CONF_WORKERS_MAX <= SA_WORKERS_MAX, "room for all");
 
@@ -84,6 +85,17 @@ static void ports_build(
 	}
 }
 
+// After the policies, which have the names of tunnels.
+static void tunnels_build(struct snapshot *s, const struct conf *conf)
+{
+	for (unsigned int i = 0; i < conf->n_tunnels; i++) {
+		const struct spd_policy *p = spd_at(s->spd, conf->n_policies + i);
+
+		s->iface[IFACE_TUNNEL(i)] = (struct iface){.name = p->name,
+			.port = route_find(s->routes, &p->in[0]->sa.opt.local)->iface};
+	}
+}
+
 static void ike_build(struct snapshot *s, const struct conf *conf)
 {
 	for (unsigned int i = 0; i < conf->n_ike_via; i++) {
@@ -127,9 +139,11 @@ static void settings_build(struct snapshot *s, const struct conf *conf)
 	s->ike_before = conf->ike_before;
 	for (unsigned int i = 0; i < conf->n_policies; i++)
 		s->mss_clamped |= conf->policies[i].mss_clamp != 0;
+	for (unsigned int i = 0; i < conf->n_tunnels; i++)
+		s->mss_clamped |= conf->tunnels[i].mss_clamp != 0;
 }
 
-static struct snapshot *snapshot_new(void)
+static struct snapshot *snapshot_new(const struct conf *conf)
 {
 	struct snapshot *s = line_calloc(1, sizeof(*s));
 
@@ -137,7 +151,7 @@ static struct snapshot *snapshot_new(void)
 		return NULL;
 	s->control = calloc(1, sizeof(*s->control));
 	s->port = line_calloc(PORTS_MAX, sizeof(s->port[0]));
-	s->iface = calloc(IFACES_MAX, sizeof(s->iface[0]));
+	s->iface = line_calloc(IFACE_TUNNEL(conf->n_tunnels), sizeof(s->iface[0]));
 	s->ike_via = calloc(SOURCES, sizeof(s->ike_via[0]));
 	if (s->control != NULL && s->port != NULL && s->iface != NULL && s->ike_via != NULL)
 		return s;
@@ -148,7 +162,7 @@ static struct snapshot *snapshot_new(void)
 struct snapshot *build_snapshot(const struct conf *conf, const struct build_port ports[],
 	const struct snapshot *running, char *why, size_t size)
 {
-	struct snapshot *s = snapshot_new();
+	struct snapshot *s = snapshot_new(conf);
 	int rc = s != NULL ? 0 : build_fail(why, size, "snapshot", ENOMEM);
 
 	if (rc == 0) {
@@ -174,6 +188,8 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 		if (s->spd == NULL)
 			rc = build_fail(why, size, "policies", errno);
 	}
+	if (rc == 0)
+		tunnels_build(s, conf);
 	if (rc == 0) {
 		s->rules = build_rules(conf, s->spd, running != NULL ? running->rules : NULL);
 		if (s->rules == NULL)
@@ -252,7 +268,7 @@ void build_snapshot_free(struct snapshot *s)
 	free(s->udp_ends);
 	route_table_free(s->routes);
 	line_free(s->port);
-	free(s->iface);
+	line_free(s->iface);
 	free(s->ike_via);
 	line_free(s);
 }

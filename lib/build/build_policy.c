@@ -33,14 +33,33 @@ struct spd_policy build_policy(const struct conf_policy *c)
 	return p;
 }
 
-static void sas_set(struct spd_policy *p, struct sa *const sa[], const struct conf_policy *c)
+// Routes lead everything into a tunnel that they may lead there.
+static struct spd_policy tunnel(const struct conf_tunnel *c, unsigned int i)
+{
+	struct spd_policy p = {
+		.action = SPD_PROTECT,
+		.iface = (uint16_t)IFACE_TUNNEL(i),
+		.source_check = c->source_check,
+		.mss_clamp = c->mss_clamp,
+		.family = IP_ANY,
+		.proto = PROTO_ANY,
+		.local_port = acl_port_range(0, UINT16_MAX),
+		.remote_port = acl_port_range(0, UINT16_MAX),
+	};
+
+	memcpy(p.name, c->name, sizeof(c->name));
+	return p;
+}
+
+static void sas_set(struct spd_policy *p, struct sa *const sa[], unsigned int out,
+	const unsigned int in[], unsigned int n_in)
 {
 	if (p->action != SPD_PROTECT)
 		return;
-	p->out = sa_out_of(sa[c->sa_out]);
-	p->n_in = c->n_sa_in;
-	for (unsigned int i = 0; i < c->n_sa_in; i++)
-		p->in[i] = sa_in_of(sa[c->sa_in[i]]);
+	p->out = sa_out_of(sa[out]);
+	p->n_in = n_in;
+	for (unsigned int i = 0; i < n_in; i++)
+		p->in[i] = sa_in_of(sa[in[i]]);
 	p->peer = p->in[0]->sa.opt.remote;
 }
 
@@ -48,7 +67,8 @@ static bool equal(const void *x, const void *y)
 {
 	const struct spd_policy *a = x, *b = y;
 
-	return a->action == b->action && build_prefixes_equal(&a->local, &b->local) &&
+	return a->action == b->action && (a->iface != 0) == (b->iface != 0) &&
+	       build_prefixes_equal(&a->local, &b->local) &&
 	       build_prefixes_equal(&a->remote, &b->remote) && a->family == b->family &&
 	       a->proto == b->proto && build_ports_equal(&a->local_port, &b->local_port) &&
 	       build_ports_equal(&a->remote_port, &b->remote_port);
@@ -66,19 +86,28 @@ struct spd *build_policies(
 	const struct snapshot *s, const struct conf *conf, const struct snapshot *running)
 {
 	unsigned int n_running = running != NULL ? spd_count(running->spd) : 0;
-	struct spd_policy *policies = calloc(conf->n_policies + 1, sizeof(*policies));
+	const unsigned int n = conf->n_policies, all = n + conf->n_tunnels;
+	struct spd_policy *policies = calloc(all + 1, sizeof(*policies));
 	struct spd *spd = NULL;
 
 	if (policies == NULL)
 		return NULL;
-	for (unsigned int i = 0; i < conf->n_policies; i++) {
-		policies[i] = build_policy(&conf->policies[i]);
-		sas_set(&policies[i], s->control->sa, &conf->policies[i]);
+	for (unsigned int i = 0; i < n; i++) {
+		const struct conf_policy *c = &conf->policies[i];
+
+		policies[i] = build_policy(c);
+		sas_set(&policies[i], s->control->sa, c->sa_out, c->sa_in, c->n_sa_in);
 	}
-	errno = -build_numbers(&kind, policies, conf->n_policies,
-		n_running > 0 ? spd_at(running->spd, 0) : NULL, n_running);
+	for (unsigned int i = 0; i < conf->n_tunnels; i++) {
+		const struct conf_tunnel *c = &conf->tunnels[i];
+
+		policies[n + i] = tunnel(c, i);
+		sas_set(&policies[n + i], s->control->sa, c->sa_out, c->sa_in, c->n_sa_in);
+	}
+	errno = -build_numbers(
+		&kind, policies, all, n_running > 0 ? spd_at(running->spd, 0) : NULL, n_running);
 	if (errno == 0)
-		spd = spd_new(policies, conf->n_policies);
+		spd = spd_new(policies, n, conf->n_tunnels);
 	free(policies);
 	return spd;
 }

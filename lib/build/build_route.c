@@ -108,6 +108,11 @@ static struct ip_addr source_towards(const struct conf_port *port, const struct 
 
 static struct route configured(const struct conf *conf, const struct conf_route *c)
 {
+	if (c->tunnel != 0)
+		return (struct route){.to = c->to,
+			.from = c->source,
+			.nexthop = {.kind = NEXTHOP_TUNNEL,
+				.iface = (uint16_t)IFACE_TUNNEL(c->tunnel - 1)}};
 	return (struct route){
 		.to = c->to,
 		.from = c->source,

@@ -28,8 +28,10 @@
 #define CONF_IKE_PREFIX    "ike." // names of SAs and policies of an IKE daemon, see conf_ike.h
 #define CONF_IKE_VIA_MAX   2
 #define CONF_WORKERS_MAX   16
-#define CONF_POLICY_IN_MAX 4 // inbound SAs of a policy
-#define CONF_POLICIES_MAX  16384
+#define CONF_POLICY_IN_MAX 4     // inbound SAs of a policy
+#define CONF_POLICIES_MAX  16384 // and tunnels
+#define CONF_TUNNELS_MAX   4096
+#define CONF_IFACE_TUNNEL  32   // number of the first tunnel, where rules have that of a port
 #define CONF_RULES_MAX     4096 // the last ones take long to get to
 // Buffers for reassembled packets, for each worker: a pass reassembles at most one packet for each
 // received, and frees them at its end.

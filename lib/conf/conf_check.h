@@ -124,6 +124,11 @@ enum ip_family conf_check_selectors(struct conf_reader *r, const struct conf_opt
 	config_setting_t *item, uint16_t proto, const char *a_name, struct ip_prefix *a,
 	const char *b_name, struct ip_prefix *b);
 
+// Finds the SAs that the settings out and in of a policy or tunnel name, and checks them with each
+// other. False: either is missing. Sets sa_out, sa_in and n_sa_in.
+bool conf_check_pair(struct conf_reader *r, config_setting_t *item, const struct conf_names *sas,
+	struct conf_policy *p);
+
 // Whether two addresses are of one family; rejects the second if not. Names are those of their
 // settings, both of which were accepted.
 bool conf_check_same_family(struct conf_reader *r, config_setting_t *item, const char *a_name,
@@ -140,12 +145,16 @@ struct conf_set conf_set_accepted(
 // Reports each policy of a set that never matches, because one before it matches all that it does.
 void conf_check_covered_policies(struct conf_reader *r, const struct conf_set *set);
 
+// Whether a policy or a tunnel sends or receives by the SA with this index.
+bool conf_sa_is_used(const struct conf *c, unsigned int sa);
+
 // Index of the port that has this address, or has a network that it is in. -1 if there is none.
 int conf_own_port(const struct conf *c, const struct ip_addr *a);
 int conf_link_port(const struct conf *c, const struct ip_addr *a);
 
 // Index of the port by which packets from src to dst leave: that with the network of dst, or that
-// of the longest matching route, of equal ones the one with that source. -1 if there is none.
+// of the longest matching route, of equal ones the one with that source. -1 if there is none, or it
+// leads into a tunnel.
 int conf_egress_port(const struct conf *c, const struct ip_addr *src, const struct ip_addr *dst);
 
 // Whether it is the network or broadcast address of a port's network.

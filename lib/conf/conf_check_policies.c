@@ -156,8 +156,7 @@ static void check_pair(struct conf_reader *r, config_setting_t *policy, const st
 				end_text(b, ins[i]));
 }
 
-// Whether there are both.
-static bool check_sas(struct conf_reader *r, config_setting_t *policy, const struct conf_names *sas,
+bool conf_check_pair(struct conf_reader *r, config_setting_t *policy, const struct conf_names *sas,
 	struct conf_policy *p)
 {
 	bool out = find_out(r, policy, sas, p);
@@ -281,7 +280,7 @@ void conf_check_policies(struct conf_reader *r)
 			conf_refuse(r, options, item, CONF_ONLY_PROTECT,
 				"is for action \"protect\" only");
 		else if (conf_given(item, "action") != NULL && !r->ike)
-			has_sas = check_sas(r, item, &sas, p);
+			has_sas = conf_check_pair(r, item, &sas, p);
 		p->family = conf_check_selectors(
 			r, options, item, p->proto, "local", &p->local, "remote", &p->remote);
 		if (has_sas)

@@ -49,15 +49,29 @@ static bool is_better(const struct conf_route *r, const struct conf_route *befor
 	       (r->to.len == before->to.len && ip_addr_is_none(&before->source));
 }
 
+// The prefix length of the port's network that has the address.
+static unsigned int network_len(const struct conf_port *p, const struct ip_addr *a)
+{
+	unsigned int len = 0;
+
+	for (unsigned int i = 0; i < p->n_addrs; i++)
+		if (is_net_with(&p->addrs[i], a))
+			len = RTE_MAX(len, (unsigned int)p->addrs[i].net.len);
+	return len;
+}
+
 int conf_egress_port(const struct conf *c, const struct ip_addr *src, const struct ip_addr *dst)
 {
 	int port = conf_link_port(c, dst);
 	const struct conf_route *best = NULL;
 
-	for (unsigned int i = 0; port < 0 && i < c->n_routes; i++)
-		if (is_better(&c->routes[i], best, src, dst))
+	for (unsigned int i = 0; i < c->n_routes; i++)
+		if ((port < 0 || c->routes[i].tunnel != 0) &&
+			is_better(&c->routes[i], best, src, dst))
 			best = &c->routes[i];
-	return best != NULL ? (int)best->port : port;
+	if (port >= 0 && (best == NULL || best->to.len <= network_len(&c->ports[port], dst)))
+		return port;
+	return best != NULL && best->tunnel == 0 ? (int)best->port : -1;
 }
 
 bool conf_is_broadcast(const struct conf *c, const struct ip_addr *a)
@@ -215,8 +229,31 @@ static void check_ike(struct conf_reader *r, const struct conf_names *ports)
 		conf_err(r, via, "has two addresses of one family, must have one of each");
 }
 
+// A route has a next hop, or leads into a tunnel.
+static void check_tunnel(struct conf_reader *r, config_setting_t *item,
+	const struct conf_names *tunnels, unsigned int *tunnel)
+{
+	config_setting_t *s = conf_given(item, "tunnel");
+	const char *name = s != NULL ? config_setting_get_string(s) : NULL;
+	int i = name != NULL ? conf_names_find(tunnels, name) : -1;
+
+	if (!config_setting_is_group(item)) // which was reported
+		return;
+	if (conf_member(item, "tunnel") == NULL) {
+		conf_require(r, CONF_ROUTE, item, "via");
+		return;
+	}
+	conf_refuse_given(r, item, "via", "is for routes without tunnel");
+	conf_refuse_given(r, item, "port", "is for routes without tunnel");
+	if (i >= 0)
+		*tunnel = 1 + (unsigned int)i;
+	else if (name != NULL)
+		conf_names_reject(r, s, (const struct conf_names *[]){tunnels, NULL}, name);
+}
+
 void conf_check_routes(struct conf_reader *r)
 {
+	struct conf_names tunnels = conf_names_sort(r, CONF_TUNNEL);
 	struct conf *c = r->c;
 	struct conf_set routes = conf_set_given(r, CONF_ROUTE, (const char *[]){"to", NULL});
 	struct conf_names ports = conf_names_sort(r, CONF_PORT);
@@ -229,11 +266,12 @@ void conf_check_routes(struct conf_reader *r)
 		if (to != NULL)
 			check_target(r, to, &c->routes[i].to);
 		check_source(r, item, &c->routes[i]);
+		check_tunnel(r, item, &tunnels, &c->routes[i].tunnel);
 		if (to != NULL && via != NULL &&
 			!conf_check_same_family(
 				r, item, "to", &c->routes[i].to.addr, "via", &c->routes[i].via))
 			continue;
-		if (via != NULL)
+		if (via != NULL && c->routes[i].tunnel == 0)
 			find_link(r, item, via, &ports, &c->routes[i].via, &c->routes[i].port);
 	}
 	check_ike(r, &ports);

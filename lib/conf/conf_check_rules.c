@@ -23,9 +23,9 @@ static void reject_port(struct conf_reader *r, config_setting_t *s, const struct
 	conf_names_reject(r, s, (const struct conf_names *[]){ports, NULL}, name);
 }
 
-// Index of the port that a setting names.
-static uint32_t find_port(struct conf_reader *r, config_setting_t *rule, const char *setting,
-	const struct conf_names *ports)
+// Number of the interface that a setting names: the index of a port, or the number of a tunnel.
+static uint32_t find_iface(struct conf_reader *r, config_setting_t *rule, const char *setting,
+	const struct conf_names *ports, const struct conf_names *tunnels)
 {
 	config_setting_t *s = conf_given(rule, setting);
 
@@ -37,6 +37,9 @@ static uint32_t find_port(struct conf_reader *r, config_setting_t *rule, const c
 
 	if (i >= 0)
 		return (uint32_t)i;
+	i = conf_names_find(tunnels, name);
+	if (i >= 0)
+		return CONF_IFACE_TUNNEL + (uint32_t)i;
 	reject_port(r, s, ports, name);
 	return CONF_PORT_ANY;
 }
@@ -219,6 +222,7 @@ void conf_check_rules(struct conf_reader *r)
 		"source_port", "destination_port", "icmp", "in", "out", "tunnel", "state", NULL};
 	struct conf *c = r->c;
 	struct conf_names port_names = conf_names_sort(r, CONF_PORT);
+	struct conf_names tunnel_names = conf_names_sort(r, CONF_TUNNEL);
 	struct conf_names policy_names = conf_names_sort(r, CONF_POLICY);
 	struct conf_names sa_names = conf_names_sort(r, CONF_SA);
 	struct conf_set selectors_ok;
@@ -230,8 +234,8 @@ void conf_check_rules(struct conf_reader *r)
 		rule->family = conf_check_selectors(r, options, item, rule->proto, "source",
 			&rule->source, "destination", &rule->destination);
 		reject_no_icmp(r, item, rule);
-		rule->in = find_port(r, item, "in", &port_names);
-		rule->out = find_port(r, item, "out", &port_names);
+		rule->in = find_iface(r, item, "in", &port_names, &tunnel_names);
+		rule->out = find_iface(r, item, "out", &port_names, &tunnel_names);
 		reject_host_egress(r, item, rule);
 		reject_without_host(r, item, rule);
 		find_tunnels(r, item, rule, &policy_names, &sa_names);

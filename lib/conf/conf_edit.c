@@ -138,20 +138,6 @@ static bool fits_added(const struct conf *c, unsigned int i)
 	       (port < 0 || c->ports[port].unprotected) && !is_named_by_rule(c, sa->live.name);
 }
 
-static bool is_used(const struct conf *c, unsigned int sa)
-{
-	for (const struct conf_policy *p = c->policies; p < c->policies + c->n_policies; p++) {
-		if (p->action != SPD_PROTECT)
-			continue;
-		if (p->sa_out == sa)
-			return true;
-		for (unsigned int i = 0; i < p->n_sa_in; i++)
-			if (p->sa_in[i] == sa)
-				return true;
-	}
-	return false;
-}
-
 // Whether an SA may be the only one by which its port faces the untrusted side.
 static bool decides_side(const struct conf *c, unsigned int sa)
 {
@@ -168,7 +154,8 @@ static bool fits_deleted(const struct conf *c, unsigned int i)
 	const struct conf_sa *sa = &c->sas[i];
 
 	// Without it its UDP port may be one of ESP no more.
-	return !is_used(c, i) && !decides_side(c, i) && !is_named_by_rule(c, sa->live.name) &&
+	return !conf_sa_is_used(c, i) && !decides_side(c, i) &&
+	       !is_named_by_rule(c, sa->live.name) &&
 	       !(sa->opt.in_udp && sa->opt.direction == SA_IN);
 }
 
@@ -362,6 +349,14 @@ struct conf_edit *conf_edit_new(struct conf *conf, const char *name, const char 
 
 // --- the end ---
 
+// SA i is no more, so those after it have other indexes.
+static void indexes_lower(unsigned int *out, unsigned int in[], unsigned int n_in, unsigned int i)
+{
+	*out -= *out > i;
+	for (unsigned int k = 0; k < n_in; k++)
+		in[k] -= in[k] > i;
+}
+
 static void sa_delete(struct conf *c, unsigned int i)
 {
 	unsigned int after = --c->n_sas - i;
@@ -376,11 +371,10 @@ static void sa_delete(struct conf *c, unsigned int i)
 	indexes_of(c, index);
 	for (unsigned int k = 0; k < INDEXES; k++)
 		index_remove(&index[k], i);
-	for (struct conf_policy *p = c->policies; p < c->policies + c->n_policies; p++) {
-		p->sa_out -= p->sa_out > i;
-		for (unsigned int k = 0; k < p->n_sa_in; k++)
-			p->sa_in[k] -= p->sa_in[k] > i;
-	}
+	for (struct conf_policy *p = c->policies; p < c->policies + c->n_policies; p++)
+		indexes_lower(&p->sa_out, p->sa_in, p->n_sa_in, i);
+	for (struct conf_tunnel *t = c->tunnels; t < c->tunnels + c->n_tunnels; t++)
+		indexes_lower(&t->sa_out, t->sa_in, t->n_sa_in, i);
 }
 
 void conf_edit_commit(struct conf_edit *e)

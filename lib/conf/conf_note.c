@@ -11,22 +11,6 @@ static void note(FILE *out, const struct conf_where *where, const char *what, co
 	fprintf(out, "note: %s:%u: %s \"%s\": ", where->file, where->line, what, name);
 }
 
-static bool is_used(const struct conf *c, unsigned int sa)
-{
-	for (unsigned int i = 0; i < c->n_policies; i++) {
-		const struct conf_policy *p = &c->policies[i];
-
-		if (p->action != SPD_PROTECT)
-			continue;
-		if (p->sa_out == sa)
-			return true;
-		for (unsigned int k = 0; k < p->n_sa_in; k++)
-			if (p->sa_in[k] == sa)
-				return true;
-	}
-	return false;
-}
-
 // Whether an own address, or on the protected side the network of a port or a route, overlaps.
 static bool is_inside(const struct conf *c, const struct ip_prefix *local)
 {
@@ -37,7 +21,7 @@ static bool is_inside(const struct conf *c, const struct ip_prefix *local)
 					ip_prefix_overlaps(local, &c->ports[i].addrs[a].net)))
 				return true;
 	for (unsigned int i = 0; i < c->n_routes; i++)
-		if (!c->ports[c->routes[i].port].unprotected &&
+		if ((c->routes[i].tunnel != 0 || !c->ports[c->routes[i].port].unprotected) &&
 			ip_prefix_overlaps(local, &c->routes[i].to))
 			return true;
 	return false;
@@ -103,8 +87,8 @@ static void note_route_back(const struct conf *c, const struct conf_policy *p, F
 	for (const struct conf_route *r = c->routes; r < c->routes + c->n_routes; r++) {
 		const struct conf_port *port = &c->ports[r->port];
 
-		if (port->unprotected || is_everything(&p->remote) || r->to.len < p->remote.len ||
-			!ip_prefix_overlaps(&p->remote, &r->to) ||
+		if (r->tunnel != 0 || port->unprotected || is_everything(&p->remote) ||
+			r->to.len < p->remote.len || !ip_prefix_overlaps(&p->remote, &r->to) ||
 			ip_prefix_overlaps(&p->local, &r->to) ||
 			is_end_of_another(c, p, &r->to, false))
 			continue;
@@ -141,7 +125,7 @@ static void note_egress(const struct conf *c, const struct conf_sa *sa, FILE *ou
 static void notes_policies(const struct conf *c, FILE *out)
 {
 	for (unsigned int i = 0; i < c->n_sas; i++) {
-		if (!is_used(c, i)) {
+		if (!conf_sa_is_used(c, i)) {
 			note(out, &c->sas[i].where, "sa", c->sas[i].live.name);
 			fprintf(out, "no policy uses it\n");
 		}
@@ -189,8 +173,8 @@ static bool accepts_new(const struct conf_rule *rule)
 // Of a rule with a tunnel there is a policy.
 static bool needs_policy(const struct conf *c, const struct conf_rule *rule)
 {
-	if (rule->in == CONF_PORT_ANY || !c->ports[rule->in].unprotected ||
-		rule->tunnel[0] != '\0' || !accepts_new(rule))
+	if (rule->in >= c->n_ports || !c->ports[rule->in].unprotected || rule->tunnel[0] != '\0' ||
+		!accepts_new(rule))
 		return false;
 	for (unsigned int i = 0; i < c->n_policies; i++)
 		if (lets_in(&c->policies[i], rule))

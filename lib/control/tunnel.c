@@ -153,9 +153,16 @@ static void post_state(const struct tunnel *t, const struct spd_policy *p, uint6
 			EVENT_NUMBER(now_ms - t->life.unanswered_ms));
 }
 
+const struct conf_probe *tunnel_probe(const struct control *c, const struct tunnel *t)
+{
+	static const struct conf_probe none;
+
+	return t->policy < c->conf->n_policies ? &c->conf->policies[t->policy].probe : &none;
+}
+
 static bool probe_send(struct control *c, struct tunnel *t, struct sa_out *sa, uint64_t now_ms)
 {
-	const struct ip_addr *to = &c->conf->policies[t->policy].probe.addr;
+	const struct ip_addr *to = &tunnel_probe(c, t)->addr;
 	const struct spd_policy *policy = spd_at(c->snapshot->spd, t->policy);
 	const struct ip_addr from = policy_source(c->snapshot, policy, ip_addr_family(to));
 	struct rte_ether_addr mac;
@@ -179,10 +186,10 @@ static bool probe_send(struct control *c, struct tunnel *t, struct sa_out *sa, u
 // Received traffic makes a probe unnecessary.
 static void probe(struct control *c, struct tunnel *t, struct sa_out *sa, uint64_t now_ms)
 {
-	const struct conf_policy *p = &c->conf->policies[t->policy];
+	const struct conf_probe *p = tunnel_probe(c, t);
 	uint64_t last_ms = RTE_MAX(t->life.received_ms, t->probe_ms);
 
-	if (ip_addr_is_none(&p->probe.addr) || now_ms - last_ms < p->probe.interval_s * 1000 ||
+	if (ip_addr_is_none(&p->addr) || now_ms - last_ms < p->interval_s * 1000 ||
 		sa_out_path(sa)->nexthop == NULL || sa->sa.per_packet.stop != DROP_NONE)
 		return;
 	if (!probe_send(c, t, sa, now_ms))
@@ -192,10 +199,9 @@ static void probe(struct control *c, struct tunnel *t, struct sa_out *sa, uint64
 }
 
 // Long enough for three probes without an answer.
-static uint32_t patience_ms(const struct conf_policy *p)
+static uint32_t patience_ms(const struct conf_probe *p)
 {
-	return RTE_MAX(TUNNEL_PATIENCE_MS,
-		ip_addr_is_none(&p->probe.addr) ? 0 : 2000 * p->probe.interval_s);
+	return RTE_MAX(TUNNEL_PATIENCE_MS, ip_addr_is_none(&p->addr) ? 0 : 2000 * p->interval_s);
 }
 
 // A dummy is meant to be dropped. A packet that policy drops was counted as passed before.
@@ -205,7 +211,7 @@ static void counts_add(struct tunnel_counts *sum, const struct sa *sa)
 	for (unsigned int w = 0; w < sa->n_workers; w++) {
 		const uint64_t *drops = sa->per_worker[w].drops;
 
-		sum->passed -= drops[DROP_OF_SA_SELECTOR];
+		sum->passed -= drops[DROP_OF_SA_SELECTOR] + drops[DROP_OF_SA_TUNNEL_SOURCE];
 		for (unsigned int i = 0; i < DROP_OF_SA_COUNT; i++)
 			sum->drops[i] += i != DROP_OF_SA_DUMMY ? drops[i] : 0;
 	}
@@ -262,7 +268,7 @@ static void configured_check(struct control *c, struct tunnel *t, uint64_t now_m
 {
 	const struct spd_policy *p = spd_at(c->snapshot->spd, t->policy);
 
-	tunnel_check(c, t, p, patience_ms(&c->conf->policies[t->policy]), now_ms);
+	tunnel_check(c, t, p, patience_ms(tunnel_probe(c, t)), now_ms);
 	probe(c, t, p->out, now_ms);
 }
 

@@ -15,11 +15,26 @@ static rte_be32_t tunnel_number(const struct worker *w, uint16_t number)
 	return tunnel ? rte_cpu_to_be_32(number) : 0;
 }
 
-// The egress of a protected packet is that of the path to its peer.
-static uint16_t out_iface(const struct pkt *p)
+// A tunnel that routes lead into is the ingress of packets out of it.
+static uint16_t in_iface(const struct worker *w, const struct pkt *p)
 {
-	const struct nexthop *nh = p->sa_out != NULL ? sa_out_path(p->sa_out)->nexthop : p->nexthop;
+	const struct spd_policy *tunnel =
+		p->sa_in != NULL ? spd_find_tunnel(w->snapshot->spd, p->sa_in) : NULL;
 
+	return tunnel != NULL ? tunnel->iface : pkt_port(w, p);
+}
+
+// A tunnel that routes lead into is the egress of packets into it; that of a packet that a policy
+// protects is that of the path to its peer. Of a packet of a known flow the next hop is not known.
+static uint16_t out_iface(const struct worker *w, const struct pkt *p)
+{
+	const struct spd_policy *by = snapshot_policy(w->snapshot, w->by.out);
+	const struct nexthop *nh = p->nexthop;
+
+	if (p->sa_out != NULL && by != NULL && by->iface != 0)
+		return by->iface;
+	if (p->sa_out != NULL)
+		nh = sa_out_path(p->sa_out)->nexthop;
 	return nh != NULL ? nh->iface : PORTS_MAX;
 }
 
@@ -28,8 +43,8 @@ static struct classifier_key key_of(const struct worker *w, const struct pkt *p)
 	const struct ip_view v = pkt_view(p);
 	struct classifier_key key = classifier_key_of(&v);
 
-	key.in = rte_cpu_to_be_32(pkt_port(w, p));
-	key.out = rte_cpu_to_be_32(out_iface(p));
+	key.in = rte_cpu_to_be_32(in_iface(w, p));
+	key.out = rte_cpu_to_be_32(out_iface(w, p));
 	key.tunnel_in = tunnel_number(w, p->in_by);
 	key.tunnel_out = tunnel_number(w, w->by.out);
 	return key;

@@ -10,21 +10,23 @@
 #define PORTS_MAX 16
 
 // A port, which may be a VLAN, has its own number, and the host behind the port IFACE_HOST() of
-// that number. The number of a tunnel is the SPI of its first SA: SPIs below IFACE_TUNNEL_MIN are
-// reserved (RFC 4303 2.1).
+// that number. Tunnels that routes lead into follow in the order of the configuration.
 #define IFACE_HOST(port) (PORTS_MAX + (port))
-#define IFACES_MAX       IFACE_HOST(PORTS_MAX)
-#define IFACE_TUNNEL_MIN 256u
+#define IFACE_TUNNEL(i)  (IFACE_HOST(PORTS_MAX) + (i))
+
+// In decisions of flows the ingress of packets out of an SA is the SPI of the first SA of its
+// tunnel: SPIs below are reserved (RFC 4303 2.1), and no other ingress is that large.
+#define INGRESS_SA_MIN 256u
 
 struct iface {
-	const char *name; // that of the port
-	uint16_t mtu;     // octets of IP packet
-	uint16_t port;    // the port itself, or the one in front of the host
+	const char *name; // that of the port, or of the tunnel
+	uint16_t mtu;     // octets of IP packet; of a tunnel the path of its SA has that
+	uint16_t port; // the port itself, or the one in front of the host, or of the tunnel's SAs
 	bool unprotected; // that port faces the untrusted side (RFC 4301 4.4.1)
 	bool is_host;     // the host sends from addresses of the gateway
 };
 
-// Whether the number is that of the host behind a port.
+// Of a port or a host: whether it is a host.
 static inline bool iface_is_host(uint16_t number)
 {
 	return number >= IFACE_HOST(0);

@@ -234,6 +234,8 @@ static enum drop reply_policy(struct worker *w, struct pkt *p)
 	const struct ip_view v = pkt_view(p);
 	enum drop d;
 
+	if (pkt_goes_into_tunnel(p))
+		return policy_check_outbound(w, p, snapshot_tunnel(w->snapshot, p->nexthop));
 	if (p->nexthop == NULL || !iface[p->nexthop->iface].unprotected)
 		return DROP_NONE;
 	d = policy_check_outbound(w, p, policy_find_outbound(w->snapshot, &v));

@@ -80,8 +80,12 @@ static int find_ingress(struct pkt *p, const struct snapshot *s, const struct ma
 		return -EHOSTUNREACH;
 	if (back->kind == NEXTHOP_LOCAL)
 		return -EADDRINUSE;
+	p->iface = s->iface[back->iface].port;
+	if (back->kind == NEXTHOP_TUNNEL) {
+		p->sa_in = snapshot_tunnel(s, back)->in[0];
+		return 0;
+	}
 	policy = policy_find_inbound(s, &v);
-	p->iface = back->iface;
 	if (s->iface[back->iface].unprotected && policy != NULL && policy->action == SPD_PROTECT)
 		p->sa_in = receives_by(s, policy);
 	return 0;
@@ -116,12 +120,13 @@ static enum drop match_evaluate(struct match *m, struct worker *w, struct pkt *p
 
 static void result_write(struct match *m, const struct worker *w, const struct pkt *p)
 {
-	m->iface = p->iface;
 	m->sa_in = p->sa_in;
 	m->in_by = snapshot_policy(w->snapshot, w->by.in);
+	m->iface = m->in_by != NULL && m->in_by->iface != 0 ? m->in_by->iface : p->iface;
 	m->out_by = snapshot_policy(w->snapshot, w->by.out);
 	m->sa_out = p->sa_out;
-	m->nexthop = p->sa_out != NULL ? sa_out_path(p->sa_out)->nexthop : p->nexthop;
+	m->nexthop = p->sa_out != NULL && !pkt_goes_into_tunnel(p) ? sa_out_path(p->sa_out)->nexthop
+								   : p->nexthop;
 	m->host = pkt_is_for_host(p);
 	if (m->reason == DROP_NONE && p->sa_out != NULL && m->nexthop == NULL)
 		m->reason = DROP_PEER_UNKNOWN;

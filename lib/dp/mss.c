@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mss.h"
 
-#include "policy_find.h"
 #include "tcp_option.h"
 
 #define MSS_MIN 88 // octets: every link that carries IP has room for them
@@ -23,13 +22,6 @@ static uint16_t mss_limit(const struct spd_policy *policy, bool v4)
 			   : UINT16_MAX;
 }
 
-static const struct spd_policy *find_outbound(const struct worker *w, const struct pkt *p)
-{
-	const struct ip_view v = pkt_view(p);
-
-	return policy_find_outbound(w->snapshot, &v);
-}
-
 void mss_clamp(struct worker *w, struct pkt *p)
 {
 	uint16_t into = UINT16_MAX, out_of = UINT16_MAX;
@@ -40,7 +32,7 @@ void mss_clamp(struct worker *w, struct pkt *p)
 	if (p->sa_in != NULL)
 		out_of = mss_limit(snapshot_policy(w->snapshot, p->in_by), v4);
 	if (p->sa_out != NULL)
-		into = mss_limit(find_outbound(w, p), v4);
+		into = mss_limit(snapshot_policy(w->snapshot, w->by.out), v4);
 	tcp_mss_lower(rte_pktmbuf_mtod_offset(p->m, struct rte_tcp_hdr *, p->ip.l4_off),
 		(uint16_t)RTE_MIN(into, out_of));
 }

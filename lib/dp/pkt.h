@@ -84,6 +84,12 @@ static inline bool pkt_is_local(const struct pkt *p)
 	return p->nexthop != NULL && p->nexthop->kind == NEXTHOP_LOCAL;
 }
 
+// Whether its route leads into a tunnel.
+static inline bool pkt_goes_into_tunnel(const struct pkt *p)
+{
+	return p->nexthop != NULL && p->nexthop->kind == NEXTHOP_TUNNEL;
+}
+
 static inline struct rte_ipv4_hdr *pkt_ip(const struct pkt *p)
 {
 	return rte_pktmbuf_mtod(p->m, struct rte_ipv4_hdr *);

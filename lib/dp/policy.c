@@ -47,16 +47,37 @@ static bool is_at_peer(
 	       ip_prefix_contains(&policy->remote, src);
 }
 
-// Whether no host behind a peer can have the source: it is an own address, or the route to it leads
-// to a protected port and is at least as specific as the policy.
+// Whether no host behind the peer of a policy can have the source: it is an own address, or the
+// route to it leads into a tunnel, or to a protected port and is at least as specific as the
+// policy.
 static bool is_inside_source(
 	const struct worker *w, const struct ip_addr *src, const struct spd_policy *policy)
 {
 	const struct nexthop *back = route_find(w->snapshot->routes, src);
 
-	if (back == NULL || back->kind == NEXTHOP_LOCAL)
+	if (back == NULL || back->kind == NEXTHOP_LOCAL || back->kind == NEXTHOP_TUNNEL)
 		return back != NULL;
 	return !w->snapshot->iface[back->iface].unprotected && !is_at_peer(policy, src, back);
+}
+
+// A packet out of a tunnel that routes lead into: how its source is checked is the tunnel's
+// setting. Of an error back is the route to the destination of the packet that it is about, since
+// any router on the path sends it.
+static enum drop check_by_route(
+	struct pkt *p, const struct nexthop *back, const struct spd_policy *tunnel)
+{
+	const struct ip_addr src = pkt_src(p);
+	bool strict = tunnel->source_check == SPD_SOURCE_STRICT;
+
+	if (!is_host(&src))
+		return DROP_IP_SOURCE;
+	if (strict && (back == NULL || back->iface != tunnel->iface))
+		return DROP_TUNNEL_SOURCE;
+	if (tunnel->source_check == SPD_SOURCE_LOOSE &&
+		(back == NULL || back->kind > NEXTHOP_TUNNEL))
+		return DROP_TUNNEL_SOURCE;
+	p->in_by = tunnel->number;
+	return DROP_NONE;
 }
 
 // RFC 4301 5.2, step 4: a packet from an SA must match a policy that sends through that SA.
@@ -65,6 +86,8 @@ static enum drop check_from_tunnel(const struct worker *w, struct pkt *p, const 
 {
 	if (!is_protect(policy) || !spd_receives(policy, p->sa_in))
 		return DROP_SELECTOR;
+	if (unlikely(policy->iface != 0))
+		return check_by_route(p, route_find(w->snapshot->routes, src), policy);
 	if (!is_host(src) || is_inside_source(w, src, policy))
 		return DROP_IP_SOURCE;
 	p->in_by = policy->number;
@@ -104,6 +127,17 @@ static enum drop check_from_outside(const struct worker *w, const struct pkt *p,
 	return policy->action == SPD_DISCARD ? DROP_POLICY_DISCARD : DROP_NONE;
 }
 
+// Tunnels that routes lead into, in the place of the policies that match the packet.
+static void tunnels_find(const struct snapshot *s, const struct pkt *p, struct policies *found)
+{
+	const struct spd_policy *in = p->sa_in != NULL ? spd_find_tunnel(s->spd, p->sa_in) : NULL;
+
+	if (in != NULL)
+		found->in = in;
+	if (pkt_goes_into_tunnel(p))
+		found->out = snapshot_tunnel(s, p->nexthop);
+}
+
 static_assert(2 * RX_BURST_MAX <= CLASSIFIER_KEYS_MAX, "both directions of a burst at once");
 
 void policy_find(
@@ -128,6 +162,7 @@ void policy_find(
 	for (unsigned int i = 0; i < n; i++) {
 		found[i].in = policy_is_inbound(w, p[i]) ? policy[k++] : NULL;
 		found[i].out = policy_is_outbound(w, p[i]) ? policy[k++] : NULL;
+		tunnels_find(w->snapshot, p[i], &found[i]);
 	}
 }
 
@@ -200,7 +235,8 @@ enum drop policy_check_clear_fragment(struct worker *w, struct pkt *p)
 		return d;
 	if (inbound && is_inside(w, &v.src))
 		return DROP_IP_SOURCE;
-	if (is_exempt(w, p, &v) || !policy_decides_fragment(w->snapshot, &v, inbound, &policy))
+	if (is_exempt(w, p, &v) || (!inbound && pkt_goes_into_tunnel(p)) ||
+		!policy_decides_fragment(w->snapshot, &v, inbound, &policy))
 		return DROP_NONE;
 	return inbound ? check_from_outside(w, p, &v.src, policy) : check_fragment_out(p, policy);
 }
@@ -229,10 +265,19 @@ enum drop policy_protect(struct worker *w, struct pkt *p, const struct spd_polic
 	return DROP_ACQUIRE;
 }
 
+// Whether nothing can be sent through the tunnel: the SA is stopped, or its peer is not known.
+static bool is_down(const struct sa_out *sa)
+{
+	return atomic_load_explicit(&sa->sa.per_packet.stop, memory_order_relaxed) != DROP_NONE ||
+	       sa_out_path(sa)->nexthop == NULL;
+}
+
 static enum drop apply_outbound(struct worker *w, struct pkt *p, const struct spd_policy *policy)
 {
 	if (policy == NULL)
 		return DROP_NO_POLICY;
+	if (unlikely(policy->iface != 0) && is_down(policy->out))
+		return DROP_TUNNEL_DOWN;
 	if (policy->action == SPD_DISCARD)
 		return DROP_POLICY_DISCARD;
 	return policy->action == SPD_PROTECT ? policy_protect(w, p, policy) : DROP_NONE;
@@ -305,6 +350,16 @@ static enum drop check_error_from_outside(const struct worker *w, const struct p
 	return is_accepted_in_clear(w, p) ? DROP_NONE : DROP_CLEAR_TEXT;
 }
 
+// The policy or tunnel that a packet of the flow is sent by.
+static const struct spd_policy *find_sender(const struct worker *w, const struct ip_view *sent)
+{
+	const struct snapshot *s = w->snapshot;
+	const struct nexthop *to = route_find_from(s->routes, &sent->src, &sent->dst);
+
+	return to != NULL && to->kind == NEXTHOP_TUNNEL ? snapshot_tunnel(s, to)
+							: policy_find_outbound(s, sent);
+}
+
 // An ICMP error (RFC 4301 6) about the flow. Any router on the path may be its source: where no
 // policy matches its own addresses, that of the flow applies. Errors about the traffic of a tunnel
 // are accepted in clear only if the configuration allows it, and never sent in clear.
@@ -315,7 +370,7 @@ static enum drop check_error_inbound(struct worker *w, struct pkt *p, const stru
 	const struct ip_view v = pkt_view(p);
 
 	policy = policy_find_inbound(w->snapshot, &v);
-	traffic = policy_find_outbound(w->snapshot, &sent);
+	traffic = find_sender(w, &sent);
 	policy_count(w, p, is_protect(traffic) ? traffic : policy, &w->by.in);
 	return p->sa_in != NULL ? check_error_from_tunnel(w, p, &v.src, policy, traffic)
 				: check_error_from_outside(w, p, &v, policy, traffic);
@@ -344,16 +399,39 @@ static enum drop check_error_outbound(struct worker *w, struct pkt *p, const str
 	return apply_outbound(w, p, policy_count(w, p, policy, &w->by.out));
 }
 
+static bool is_by_route(const struct spd_policy *policy)
+{
+	return policy != NULL && policy->iface != 0;
+}
+
+// An error out of a tunnel that routes lead into, about a packet that was routed there.
+static enum drop check_error_by_route(struct worker *w, struct pkt *p, const struct flow_pkt *about,
+	const struct spd_policy *tunnel)
+{
+	const struct ip_view sent = quoted(about);
+
+	policy_count(w, p, tunnel, &w->by.in);
+	return check_by_route(p, route_find(w->snapshot->routes, &sent.dst), tunnel);
+}
+
+static enum drop apply_inbound(
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found)
+{
+	if (!fp->icmp_error)
+		return policy_check_inbound(w, p, found->in);
+	return is_by_route(found->in) ? check_error_by_route(w, p, fp, found->in)
+				      : check_error_inbound(w, p, fp);
+}
+
 enum drop policy_apply(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found)
 {
 	enum drop d = DROP_NONE;
 
 	if (policy_is_inbound(w, p))
-		d = fp->icmp_error ? check_error_inbound(w, p, fp)
-				   : policy_check_inbound(w, p, found->in);
+		d = apply_inbound(w, p, fp, found);
 	if (d != DROP_NONE || !policy_is_outbound(w, p))
 		return d;
-	return fp->icmp_error ? check_error_outbound(w, p, fp)
-			      : policy_check_outbound(w, p, found->out);
+	return fp->icmp_error && !is_by_route(found->out) ? check_error_outbound(w, p, fp)
+							  : policy_check_outbound(w, p, found->out);
 }

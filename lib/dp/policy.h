@@ -24,12 +24,15 @@ static inline bool policy_is_outbound(const struct worker *w, const struct pkt *
 {
 	if (pkt_is_local(p))
 		return false;
+	if (pkt_goes_into_tunnel(p))
+		return true;
 	if (p->sa_in != NULL || pkt_iface(w, p)->is_host)
 		return policy_goes_outside(w, p);
 	return !policy_is_inbound(w, p);
 }
 
-// The policies that match a packet in these directions; NULL: none matches, or none applies.
+// The policies that match a packet in these directions; NULL: none matches, or none applies. Of a
+// packet out of a tunnel that routes lead into, or that is routed into one, the tunnel itself.
 struct policies {
 	const struct spd_policy *in, *out;
 };
@@ -40,7 +43,8 @@ void policy_find(
 
 // Checks a packet against the inbound policy that policy_find() has found (RFC 4301 5.2). From an
 // SA, it must be the policy that sends through that SA; p->in_by is set to its number. Returns
-// DROP_NONE, DROP_SELECTOR, DROP_CLEAR_TEXT, DROP_IP_SOURCE, DROP_NO_POLICY or DROP_POLICY_DISCARD.
+// DROP_NONE, DROP_SELECTOR, DROP_CLEAR_TEXT, DROP_IP_SOURCE, DROP_TUNNEL_SOURCE, DROP_NO_POLICY or
+// DROP_POLICY_DISCARD.
 // A packet in clear for an address of an unprotected port needs no policy, unless it is for the
 // host.
 enum drop policy_check_inbound(struct worker *w, struct pkt *p, const struct spd_policy *policy);
@@ -59,7 +63,8 @@ enum drop policy_check_clear_fragment(struct worker *w, struct pkt *p);
 enum drop policy_protect(struct worker *w, struct pkt *p, const struct spd_policy *policy);
 
 // Applies the outbound policy to a packet (RFC 4301 5.1): p->sa_out is the SA, NULL for bypass.
-// Returns DROP_NONE, DROP_NO_POLICY, DROP_POLICY_DISCARD, or that of policy_protect().
+// Returns DROP_NONE, DROP_NO_POLICY, DROP_POLICY_DISCARD, DROP_TUNNEL_DOWN, or that of
+// policy_protect().
 enum drop policy_check_outbound(struct worker *w, struct pkt *p, const struct spd_policy *policy);
 
 // Applies policy to a packet whose p->nexthop is known: inbound, outbound, or both between two

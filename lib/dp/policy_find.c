@@ -71,9 +71,9 @@ struct ip_addr policy_source(
 	for (unsigned int i = 0; i < s->n_ports; i++)
 		for (unsigned int a = 0; a < s->port[i].n_addrs; a++) {
 			const struct ip_addr *own = &s->port[i].addrs[a];
-			unsigned int rank = ip_prefix_contains(local, own) ? 3
-					    : s->iface[i].unprotected      ? 1
-									   : 2;
+			unsigned int rank = policy->iface == 0 && ip_prefix_contains(local, own) ? 3
+					    : s->iface[i].unprotected                            ? 1
+								      : 2;
 
 			if (ip_addr_family(own) != family || ip_addr_is_link_local(own) ||
 				rank <= best)

@@ -159,6 +159,13 @@ static inline const struct spd_policy *snapshot_policy(const struct snapshot *s,
 	return atomic_load_explicit(&s->objects->policy[number], memory_order_acquire);
 }
 
+// The tunnel that the next hop leads into.
+static inline const struct spd_policy *snapshot_tunnel(
+	const struct snapshot *s, const struct nexthop *nexthop)
+{
+	return spd_at(s->spd, spd_count_policies(s->spd) + nexthop->iface - IFACE_TUNNEL(0));
+}
+
 // Policy i of all in the order in which they decide, for lists. NULL: there are no more. Control
 // thread.
 static inline const struct spd_policy *snapshot_policy_at(const struct snapshot *s, unsigned int i)
@@ -167,7 +174,7 @@ static inline const struct spd_policy *snapshot_policy_at(const struct snapshot 
 		return s->objects->listed[i - s->ike_before];
 	if (i >= s->ike_before)
 		i -= s->objects->n_listed;
-	return i < spd_count(s->spd) ? spd_at(s->spd, i) : NULL;
+	return i < spd_count_policies(s->spd) ? spd_at(s->spd, i) : NULL;
 }
 
 // The inbound SA with the SPI, or NULL.

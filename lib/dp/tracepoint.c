@@ -3,8 +3,6 @@
 
 #include <stdio.h>
 
-#include "policy_find.h"
-
 static_assert(PKTS_MAX < TRACE_LOGGED, "numbers of packets");
 
 static void buffer_read(struct trace_step *s, const struct pkt *p)
@@ -177,19 +175,16 @@ void trace_policy(struct worker *w, const struct pkt *p, const struct spd_policy
 			w, p, kind[policy->action], &(struct trace_fact){.name = policy->name});
 }
 
-void trace_flow(struct worker *w, const struct pkt *p, const struct flow *f)
+void trace_flow(struct worker *w, const struct pkt *p, const struct flow *f, union flow_deciders by)
 {
-	const struct snapshot *s = w->snapshot;
 	bool inbound = p->sa_in != NULL || pkt_iface(w, p)->unprotected;
-	const struct ip_view v = pkt_view(p);
 
 	trace_record(w, p, TRACE_FLOW_KNOWN,
 		&(struct trace_fact){.name = flow_state_info[flow_word_state(flow_word(f))].name});
 	if (inbound)
-		trace_policy(w, p,
-			p->in_by != 0 ? snapshot_policy(s, p->in_by) : policy_find_inbound(s, &v));
+		trace_policy(w, p, snapshot_policy(w->snapshot, by.in));
 	if (!inbound || p->sa_out != NULL)
-		trace_policy(w, p, policy_find_outbound(s, &v));
+		trace_policy(w, p, snapshot_policy(w->snapshot, by.out));
 }
 
 void trace_opened(struct worker *w, const struct pkt *p, uint64_t seq)

@@ -72,8 +72,10 @@ void trace_from_host(struct worker *w, struct pkt *p);
 // A step of every packet of a burst.
 void trace_burst(struct worker *w, const struct burst *b, enum trace_kind kind);
 
-// A cached decision is used: the flow's state, and the policies that the decision was made by.
-void trace_flow(struct worker *w, const struct pkt *p, const struct flow *f);
+// A cached decision is used: the flow's state, and the policies that the decision was made by, as
+// numbers.
+void trace_flow(
+	struct worker *w, const struct pkt *p, const struct flow *f, union flow_deciders by);
 
 // Decapsulated from an SA, or encapsulated: with the sequence number, and octets before.
 void trace_opened(struct worker *w, const struct pkt *p, uint64_t seq);

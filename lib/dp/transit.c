@@ -39,7 +39,7 @@ static enum drop find_egress(
 // The number of the policy that admitted the packets of a decision; 0: they were received in clear.
 static uint16_t admitting_policy(const struct flow_decision *d)
 {
-	return d->ingress >= IFACE_TUNNEL_MIN ? d->by.in : 0;
+	return d->ingress >= INGRESS_SA_MIN ? d->by.in : 0;
 }
 
 // Where the policy's SA is for the packets of a flow.
@@ -245,7 +245,7 @@ static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct 
 	sa = flow_egress_sa(d->egress);
 	p->sa_out = sa;
 	if (TRACED)
-		trace_flow(w, p, flow_of_dir(own, fp->dir));
+		trace_flow(w, p, flow_of_dir(own, fp->dir), d->by);
 	if (unlikely(!flow_track_ordinary(own, fp, d->shown, now))) {
 		p->nexthop = sa == NULL ? flow_egress_nexthop(d->egress) : NULL;
 		return transit_tracked(w, p, fp, flow_of_dir(own, fp->dir), d->by);

@@ -59,8 +59,9 @@ static const struct conf_route *route_to(const struct conf *conf, const struct i
 	for (unsigned int i = 0; i < conf->n_routes; i++) {
 		const struct conf_route *r = &conf->routes[i];
 
-		if (conf->ports[r->port].host != NULL && ip_addr_is_none(&r->source) &&
-			covers(&r->to, to) && (found == NULL || r->to.len > found->to.len))
+		if (r->tunnel == 0 && conf->ports[r->port].host != NULL &&
+			ip_addr_is_none(&r->source) && covers(&r->to, to) &&
+			(found == NULL || r->to.len > found->to.len))
 			found = r;
 	}
 	return found;
@@ -90,7 +91,8 @@ void host_routes_each(
 			.to = c->to, .via = c->via, .port = c->port, .where = c->where};
 
 		// The gateway chooses by source whatever interface the kernel sends by.
-		if (conf->ports[c->port].host == NULL || !ip_addr_is_none(&c->source))
+		if (c->tunnel != 0 || conf->ports[c->port].host == NULL ||
+			!ip_addr_is_none(&c->source))
 			continue;
 		tunnel_to(conf, &c->to, c->port, &r.source);
 		add(arg, &r);

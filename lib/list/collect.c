@@ -11,6 +11,7 @@
 
 #include "ike_tables.h"
 #include "peers.h"
+#include "tunnel.h"
 
 #define NEIGH_AT_ONCE 4096 // copied: the table is stepped through from its start each time
 
@@ -170,7 +171,7 @@ bool collect_tunnels(void *view, const struct control *c, unsigned int i)
 	if (i < c->tunnels.n) {
 		t = &c->tunnels.item[i];
 		p = spd_at(c->snapshot->spd, t->policy);
-		probe = &c->conf->policies[t->policy].probe.addr;
+		probe = &tunnel_probe(c, t)->addr;
 	} else {
 		t = ike_tunnel(c, i - c->tunnels.n, &p);
 		if (t == NULL)
@@ -273,6 +274,7 @@ bool collect_routes(void *view, const struct control *c, unsigned int i)
 	static const char *const kind[] = {
 		[NEXTHOP_CONNECTED] = "connected",
 		[NEXTHOP_GATEWAY] = "gateway",
+		[NEXTHOP_TUNNEL] = "tunnel",
 		[NEXTHOP_LOCAL] = "local",
 		[NEXTHOP_NOT_UNICAST] = "never",
 	};

@@ -68,7 +68,7 @@ static const struct sa *sa_of(const struct control *c, const struct flow_decisio
 	const struct spd_policy *p = snapshot_policy(c->snapshot, d->by.in);
 	const struct sa_in *sa = NULL;
 
-	if (d->ingress >= IFACE_TUNNEL_MIN && p != NULL)
+	if (d->ingress >= INGRESS_SA_MIN && p != NULL)
 		sa = p->reqid != 0 ? ike_receiver(c, p->reqid, 0)
 				   : snapshot_find_in(c->snapshot, rte_cpu_to_be_32(d->ingress));
 	return sa != NULL ? &sa->sa : NULL;

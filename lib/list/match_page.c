@@ -34,7 +34,7 @@ static void next_hop_write(
 
 static const char *egress_of(const struct match *m, const struct snapshot *s)
 {
-	return m->nexthop != NULL && m->nexthop->kind <= NEXTHOP_GATEWAY
+	return m->nexthop != NULL && m->nexthop->kind <= NEXTHOP_TUNNEL
 		       ? s->iface[m->nexthop->iface].name
 		       : "";
 }

@@ -19,9 +19,9 @@ struct spd {
 	// Those policies, in order; n_selective also counts policies for which there is no room.
 	uint32_t selective[SELECTIVE_MAX];
 	unsigned int n_selective;
-	struct classifier *classifier;
-	unsigned int n;
-	struct spd_policy policy[];
+	struct classifier *classifier; // of the policies
+	unsigned int n, n_tunnels;
+	struct spd_policy policy[]; // then the tunnels
 };
 
 // As a rule about outbound packets.
@@ -72,12 +72,12 @@ static int receiver_compare(const void *a, const void *b)
 
 static int list_receivers(struct spd *spd)
 {
-	struct receiver *r = calloc((size_t)spd->n * SPD_IN_MAX + 1, sizeof(*r));
+	struct receiver *r = calloc((size_t)spd_count(spd) * SPD_IN_MAX + 1, sizeof(*r));
 
 	if (r == NULL)
 		return -ENOMEM;
 	spd->receivers = r;
-	for (unsigned int i = 0; i < spd->n; i++)
+	for (unsigned int i = 0; i < spd_count(spd); i++)
 		for (unsigned int k = 0; k < spd->policy[i].n_in; k++)
 			r[spd->n_receivers++] = (struct receiver){spd->policy[i].in[k]->sa.spi, i};
 	qsort(r, spd->n_receivers, sizeof(*r), receiver_compare);
@@ -91,16 +91,18 @@ static void list_selective(struct spd *spd)
 			spd->selective[spd->n_selective - 1] = i;
 }
 
-struct spd *spd_new(const struct spd_policy policies[], unsigned int n)
+struct spd *spd_new(const struct spd_policy policies[], unsigned int n, unsigned int n_tunnels)
 {
-	struct spd *spd = calloc(1, sizeof(*spd) + n * sizeof(spd->policy[0]));
+	const unsigned int all = n + n_tunnels;
+	struct spd *spd = calloc(1, sizeof(*spd) + all * sizeof(spd->policy[0]));
 
 	if (spd == NULL)
 		return NULL;
 	spd->n = n;
-	memcpy(spd->policy, policies, n * sizeof(spd->policy[0]));
+	spd->n_tunnels = n_tunnels;
+	memcpy(spd->policy, policies, all * sizeof(spd->policy[0]));
 
-	for (unsigned int i = 0; i < n; i++)
+	for (unsigned int i = 0; i < all; i++)
 		spd_policy_set_hashes(&spd->policy[i]);
 
 	list_selective(spd);
@@ -127,6 +129,11 @@ void spd_free(struct spd *spd)
 }
 
 unsigned int spd_count(const struct spd *spd)
+{
+	return spd->n + spd->n_tunnels;
+}
+
+unsigned int spd_count_policies(const struct spd *spd)
 {
 	return spd->n;
 }
@@ -201,6 +208,18 @@ static unsigned int first_receiver(const struct spd *spd, const struct sa_in *sa
 			to = middle;
 	}
 	return from;
+}
+
+const struct spd_policy *spd_find_tunnel(const struct spd *spd, const struct sa_in *sa)
+{
+	for (unsigned int i = spd->n_tunnels > 0 ? first_receiver(spd, sa) : spd->n_receivers;
+		i < spd->n_receivers && spd->receivers[i].spi == sa->sa.spi; i++) {
+		const struct spd_policy *p = &spd->policy[spd->receivers[i].policy];
+
+		if (p->iface != 0 && spd_receives(p, sa))
+			return p;
+	}
+	return NULL;
 }
 
 const struct spd_policy *spd_find_receiver(

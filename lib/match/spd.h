@@ -15,8 +15,9 @@
 
 struct spd;
 
-// Makes a database of copies of n policies. Returns NULL with errno ENOMEM, or that of librte_acl.
-struct spd *spd_new(const struct spd_policy policies[], unsigned int n);
+// Makes a database of copies of n policies and, after them, n_tunnels tunnels that routes lead
+// into. Returns NULL with errno ENOMEM, or that of librte_acl.
+struct spd *spd_new(const struct spd_policy policies[], unsigned int n, unsigned int n_tunnels);
 
 // NULL is allowed.
 void spd_free(struct spd *spd);
@@ -32,8 +33,13 @@ const struct spd_policy *spd_find_receiver(
 bool spd_decides_fragment(const struct spd *spd, const struct ip_view *fragment, bool inbound,
 	const struct spd_policy **policy);
 
+// The policies, with the tunnels or without.
 unsigned int spd_count(const struct spd *spd);
+unsigned int spd_count_policies(const struct spd *spd);
 const struct spd_policy *spd_at(const struct spd *spd, unsigned int i);
+
+// The tunnel that receives by the SA; NULL: a policy does, or nothing. Workers.
+const struct spd_policy *spd_find_tunnel(const struct spd *spd, const struct sa_in *sa);
 
 // The place of one of its policies: that of spd_at().
 unsigned int spd_place(const struct spd *spd, const struct spd_policy *policy);

@@ -40,9 +40,13 @@ struct spd_policy {
 	// every SA. SPD_PROTECT only; of spd_policy_set_hashes().
 	uint32_t peer_hash;
 	uint16_t number; // names it in decisions of flows; of the caller, or of spd_table_add()
-	struct ip_prefix local, remote; // of one family; ::/0 means IPv4 as well
-	enum ip_family family;          // of packets, further restricted by those
-	uint16_t proto;                 // or PROTO_ANY
+	// Of a tunnel that routes lead into: its number as an interface, of lib/dp/interface.h.
+	// Routes choose it, and no selectors: those match everything. 0: it is no such tunnel.
+	uint16_t iface;
+	enum spd_source_check source_check; // of packets out of such a tunnel
+	struct ip_prefix local, remote;     // of one family; ::/0 means IPv4 as well
+	enum ip_family family;              // of packets, further restricted by those
+	uint16_t proto;                     // or PROTO_ANY
 	// Of ICMP in either family: types and codes that the end may send (type << 8 | code); none
 	// if min is larger than max.
 	struct acl_port_range local_port, remote_port;

@@ -5,3 +5,10 @@
 
 const char *const spd_action_names[] = {
 	[SPD_PROTECT] = "protect", [SPD_BYPASS] = "bypass", [SPD_DISCARD] = "discard", NULL};
+
+const char *const spd_source_check_names[] = {
+	[SPD_SOURCE_STRICT] = "strict",
+	[SPD_SOURCE_LOOSE] = "loose",
+	[SPD_SOURCE_OFF] = "off",
+	NULL,
+};

@@ -15,6 +15,7 @@
 enum nexthop_kind {
 	NEXTHOP_CONNECTED,   // the destination is on the port's link
 	NEXTHOP_GATEWAY,     // by a router on the port's link
+	NEXTHOP_TUNNEL,      // into the tunnel that iface is: its SA decides about port and router
 	NEXTHOP_LOCAL,       // an address of this gateway, or of the host behind a port
 	NEXTHOP_NOT_UNICAST, // broadcast, multicast, or never valid on the wire
 };

@@ -28,7 +28,7 @@ static struct spd *policies_numbered(unsigned int n)
 	assert_in_range(n, 0, COUNT_OF(policy));
 	for (unsigned int i = 0; i < n; i++)
 		policy[i] = (struct spd_policy){.family = IP_V4, .number = (uint16_t)(1 + i)};
-	spd = spd_new(policy, n);
+	spd = spd_new(policy, n, 0);
 	assert_non_null(spd);
 	return spd;
 }

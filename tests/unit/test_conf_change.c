@@ -238,7 +238,7 @@ static void test_key_file(void **state)
 		"directory\n");
 }
 
-// A change of the upper end of a range counts, and is told once, though two settings have one
+// A change of the upper end of a range counts, and is reported once, though two settings have one
 // field.
 static void test_ranges(void **state)
 {
@@ -314,9 +314,9 @@ static void test_refused(void **state)
 	refuse("# nothing\n\n ; ;", "argument:1: no change is given\n");
 	refuse("sas add {}", "argument:1: unknown object \"sas\", did you mean \"sa\"?\n");
 	refuse("port add {}", "argument:1: unknown object \"port\", must be "
-			      "one of sa, policy, rule, neighbour, route\n");
+			      "one of sa, policy, tunnel, rule, neighbour, route\n");
 	refuse("x", "argument:1: unknown object \"x\", must be one of sa, "
-		    "policy, rule, neighbour, route\n");
+		    "policy, tunnel, rule, neighbour, route\n");
 	refuse("sa", "argument:1: sa: expected one of add, set, del\n");
 	refuse("sa delete x",
 		"argument:1: unknown change \"delete\", must be one of add, set, del\n");
@@ -348,8 +348,9 @@ static void test_refused(void **state)
 		"argument:3: number does not fit 32 bits, must be written as a string\n");
 	refuse("policy set rest {\n@include \"x.conf\"\n}",
 		"argument:2: \"x.conf\" cannot be included here, must be in the file\n");
-	refuse("xx b c d e f g h i j", "argument:1: unknown object \"xx\", "
-				       "must be one of sa, policy, rule, neighbour, route\n");
+	refuse("xx b c d e f g h i j",
+		"argument:1: unknown object \"xx\", "
+		"must be one of sa, policy, tunnel, rule, neighbour, route\n");
 }
 
 // The same checks as for a file, with the same messages.

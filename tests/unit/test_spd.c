@@ -88,7 +88,7 @@ static void test_model(void **state)
 		for (unsigned int i = 0; i < n; i++)
 			policy[i] = random_policy(&seed);
 
-		struct spd *spd = spd_new(policy, n);
+		struct spd *spd = spd_new(policy, n, 0);
 
 		assert_non_null(spd);
 		assert_int_equal(spd_count(spd), n);
@@ -161,7 +161,7 @@ static void test_icmp(void **state)
 			.has_icmp_type = rows[i / 2].type >= 0,
 			.icmp_type = (uint8_t)rows[i / 2].type,
 			.icmp_code = (uint8_t)rows[i / 2].code};
-		struct spd *spd = spd_new(policy, 1);
+		struct spd *spd = spd_new(policy, 1, 0);
 		struct ip_view back;
 
 		print_message("%s\n", rows[i / 2].name);
@@ -222,7 +222,7 @@ static void test_receiver(void **state)
 			policy[i] = random_policy(&seed);
 			random_receivers(&policy[i], sas, &seed);
 		}
-		spd = spd_new(policy, n);
+		spd = spd_new(policy, n, 0);
 		assert_non_null(spd);
 		for (unsigned int i = 0; i < 4000; i++) {
 			const struct sa_in *sa = &sas[random_below(&seed, SAS + 1)];
@@ -259,7 +259,7 @@ static const struct ip_view v6 = {
 static void test_empty(void **state)
 {
 	const struct spd_policy none = {0};
-	struct spd *spd = spd_new(&none, 0);
+	struct spd *spd = spd_new(&none, 0, 0);
 
 	(void)state;
 	assert_non_null(spd);
@@ -282,7 +282,7 @@ static bool matches(
 		.local_port = all,
 		.remote_port = all,
 	};
-	struct spd *spd = spd_new(&policy, 1);
+	struct spd *spd = spd_new(&policy, 1, 0);
 
 	assert_non_null(spd);
 

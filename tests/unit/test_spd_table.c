@@ -168,7 +168,7 @@ static struct spd *model_sort(struct model *m)
 	qsort(m->row, m->n, sizeof(m->row[0]), row_compare);
 	for (unsigned int i = 0; i < m->n; i++)
 		policy[i] = m->row[i].policy;
-	spd = spd_new(policy, m->n);
+	spd = spd_new(policy, m->n, 0);
 	assert_non_null(spd);
 	return spd;
 }

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "conf_check.h"
+#include "conf_schema.h"
+
+static bool uses(unsigned int out, const unsigned int in[], unsigned int n_in, unsigned int sa)
+{
+	bool found = out == sa;
+
+	for (unsigned int i = 0; i < n_in; i++)
+		found |= in[i] == sa;
+	return found;
+}
+
+bool conf_sa_is_used(const struct conf *c, unsigned int sa)
+{
+	for (const struct conf_policy *p = c->policies; p < c->policies + c->n_policies; p++)
+		if (p->action == SPD_PROTECT && uses(p->sa_out, p->sa_in, p->n_sa_in, sa))
+			return true;
+	for (const struct conf_tunnel *t = c->tunnels; t < c->tunnels + c->n_tunnels; t++)
+		if (uses(t->sa_out, t->sa_in, t->n_sa_in, sa))
+			return true;
+	return false;
+}
+
+// The policy or tunnel that names an SA, by index of the SA.
+struct user {
+	config_setting_t *item; // NULL: nobody
+	bool is_tunnel;
+};
+
+// A packet out of an SA is that of its tunnel, so a tunnel shares its SAs with nobody.
+static void use(struct conf_reader *r, struct user *users, unsigned int sa, const struct user *by)
+{
+	if (users[sa].item != NULL && users[sa].item != by->item && by->is_tunnel)
+		conf_err(r, by->item, "%s is used by %s, must be used by one tunnel alone",
+			conf_ref(conf_item(r, CONF_SA, sa)), conf_ref(users[sa].item));
+	else
+		users[sa] = *by;
+}
+
+static void use_all(struct conf_reader *r, struct user *users, const struct user *by,
+	unsigned int out, const unsigned int in[], unsigned int n_in)
+{
+	use(r, users, out, by);
+	for (unsigned int i = 0; i < n_in; i++)
+		use(r, users, in[i], by);
+}
+
+static void note_policies(struct conf_reader *r, struct user *users)
+{
+	const struct conf *c = r->c;
+
+	for (unsigned int i = 0; i < c->n_policies; i++) {
+		const struct conf_policy *p = &c->policies[i];
+		const struct user by = {.item = conf_item(r, CONF_POLICY, i)};
+
+		if (p->action == SPD_PROTECT && p->n_sa_in > 0)
+			use_all(r, users, &by, p->sa_out, p->sa_in, p->n_sa_in);
+	}
+}
+
+// Metrics and rules name ports, policies and tunnels alike.
+static void check_name(struct conf_reader *r, config_setting_t *item, const char *name,
+	const struct conf_names *others)
+{
+	int i = conf_given(item, "name") != NULL ? conf_names_find(others, name) : -1;
+
+	if (i >= 0)
+		conf_err(r, conf_member(item, "name"), "is already the name of %s",
+			conf_ref(conf_item(r, others->kind, (unsigned int)i)));
+}
+
+static void check_mode(struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
+{
+	if (sa->opt.mode != SA_TUNNEL)
+		conf_err(r, item, "sa \"%s\" has mode %s, must have %s", sa->live.name,
+			sa_mode_names[sa->opt.mode], sa_mode_names[SA_TUNNEL]);
+}
+
+static void find_sas(struct conf_reader *r, config_setting_t *item, const struct conf_names *sas,
+	struct conf_tunnel *t, struct user *users)
+{
+	const struct user by = {.item = item, .is_tunnel = true};
+	struct conf_policy found = {.action = SPD_PROTECT};
+
+	if (conf_given(item, "out") == NULL || conf_given(item, "in") == NULL ||
+		!conf_check_pair(r, item, sas, &found))
+		return;
+	t->sa_out = found.sa_out;
+	t->n_sa_in = found.n_sa_in;
+	memcpy(t->sa_in, found.sa_in, sizeof(t->sa_in));
+	use_all(r, users, &by, t->sa_out, t->sa_in, t->n_sa_in);
+	check_mode(r, item, &r->c->sas[t->sa_out]);
+}
+
+void conf_check_tunnels(struct conf_reader *r)
+{
+	struct conf *c = r->c;
+	struct conf_names sas = conf_names_sort(r, CONF_SA), ports = conf_names_sort(r, CONF_PORT),
+			  policies = conf_names_sort(r, CONF_POLICY);
+	struct user *users = conf_alloc(c->n_sas + 1, sizeof(users[0]));
+
+	conf_check_ike(r, CONF_TUNNEL);
+	note_policies(r, users);
+	for (unsigned int i = 0; i < c->n_tunnels; i++) {
+		config_setting_t *item = conf_item(r, CONF_TUNNEL, i);
+
+		check_name(r, item, c->tunnels[i].name, &ports);
+		check_name(r, item, c->tunnels[i].name, &policies);
+		find_sas(r, item, &sas, &c->tunnels[i], users);
+	}
+	conf_check_names(r, CONF_TUNNEL);
+	if (c->n_policies + c->n_tunnels > CONF_POLICIES_MAX)
+		conf_err(r, conf_at(r->root, "tunnels"),
+			"has %u elements, must have at most %u with policies", c->n_tunnels,
+			CONF_POLICIES_MAX);
+}

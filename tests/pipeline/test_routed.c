@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tunnels that routes lead into. Gateway A has two peers with the same selectors, everything:
+//
+//   10.1.0.0/24 --[LAN] A [WAN]-- 192.0.2.2 "b"  10.2.0.0/16, and 172.16.0.0/12
+//                              \-- 192.0.2.3 "c"  10.3.0.0/16
+//
+// Without tunnels a default route leads to 192.0.2.254, and a policy lets everything out in clear.
+#include "match.h"
+#include "peer.h"
+#include "site.h"
+
+#define KEY(digit)                                                                                 \
+	"cipher = \"aes-128-gcm\"; cipher_key = \"0001020304050607" digit                          \
+	"8090a0b0c0d0e0fa0a1a2a3\"; local = \"192.0.2.1\"; "
+
+static const char base[] =
+	"cpus = { workers = [ 1 ]; }; memory = { size = 64; hugepages = false; }; flows = { max = "
+	"1024; };\n"
+	"state_dir = \"/nowhere\";\n"
+	"ports = (\n"
+	"  { name = \"lan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" ]; },\n"
+	"  { name = \"wan\"; device = \"net_null1\"; addresses = [ \"192.0.2.1/24\" ]; } );\n"
+	"routes = (\n"
+	"  { to = \"0.0.0.0/0\"; via = \"192.0.2.254\"; },\n"
+	"  { to = \"10.2.0.0/16\"; tunnel = \"b\"; }, { to = \"172.16.0.0/12\"; tunnel = \"b\"; "
+	"},\n"
+	"  { to = \"10.3.0.0/16\"; tunnel = \"c\"; } );\n"
+	"neighbours = (\n"
+	"  { address = \"10.1.0.5\"; mac = \"02:00:00:00:01:00\"; },\n"
+	"  { address = \"192.0.2.2\"; mac = \"02:00:00:00:01:01\"; },\n"
+	"  { address = \"192.0.2.3\"; mac = \"02:00:00:00:01:01\"; },\n"
+	"  { address = \"192.0.2.254\"; mac = \"02:00:00:00:01:01\"; } );\n"
+	"sas = (\n"
+	"  { name = \"to-b\"; direction = \"out\"; spi = \"0x1001\"; remote = \"192.0.2.2\"; " KEY(
+		"1") "},\n"
+		     "  { name = \"from-b\"; direction = \"in\"; spi = \"0x1002\"; remote = "
+		     "\"192.0.2.2\"; " KEY(
+			     "2") "},\n"
+				  "  { name = \"to-c\"; direction = \"out\"; spi = \"0x2001\"; "
+				  "remote = \"192.0.2.3\"; " KEY(
+					  "3") "},\n"
+					       "  { name = \"from-c\"; direction = \"in\"; spi = "
+					       "\"0x2002\"; remote = \"192.0.2.3\"; " KEY(
+						       "4") "} );\n"
+							    "tunnels = (\n"
+							    "  { name = \"b\"; out = \"to-b\"; in "
+							    "= \"from-b\"; %s },\n"
+							    "  { name = \"c\"; out = \"to-c\"; in "
+							    "= \"from-c\"; } );\n"
+							    "policies = ( { name = \"clear\"; "
+							    "action = \"bypass\"; } );\n"
+							    "%s\n";
+
+static struct gateway *gateway(const char *b, const char *more)
+{
+	char text[4096];
+
+	snprintf(text, sizeof(text), base, b, more);
+	return gateway_new(0, text);
+}
+
+// A packet from the LAN arrives at the peer of the SA as it was, but for the time to live.
+static void expect_into(struct gateway *g, const char *dst, const char *sa)
+{
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", dst)), right;
+	struct peer peer = peer_new(g, sa);
+	uint8_t inner[FRAME_MAX];
+
+	right = frame_after_hops(&f, 1);
+	gateway_pass(g, &f, 1);
+	expect_all_sent(g, 1, WAN);
+	assert_int_equal(peer_open(&peer, &g->sent[0], inner), frame_packet_len(&f));
+	assert_memory_equal(inner, frame_packet(&right), frame_packet_len(&f));
+	peer_free(&peer);
+}
+
+static void expect_dropped(struct gateway *g, const struct frame *f, enum drop reason)
+{
+	gateway_pass(g, f, 1);
+	assert_int_equal(g->n_sent, 0);
+	expect_drops(g, reason, 1);
+}
+
+static struct frame out_of(struct gateway *g, const char *sa, unsigned int seq, const char *src)
+{
+	struct peer peer = peer_new(g, sa);
+	struct frame f = peer_seal_ip(&peer, seq, (struct ipv4)FROM_TO(src, "10.1.0.5"));
+
+	peer_free(&peer);
+	return f;
+}
+
+static void test_route_chooses_tunnel(void **state)
+{
+	struct gateway *g = gateway("", "");
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "8.8.8.8"));
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) { // the first packet of a flow, and the next one
+		expect_into(g, "10.2.7.7", "to-b");
+		expect_into(g, "172.16.9.9", "to-b");
+		expect_into(g, "10.3.7.7", "to-c");
+	}
+	gateway_expect_sent(g, &f, WAN); // in clear, by the policy
+	assert_int_equal(gateway_policy_decided(g, "clear").asked, 1);
+	gateway_free(g);
+}
+
+static void test_source_check(void **state)
+{
+	static const struct {
+		const char *check, *sa, *src;
+		enum drop drop;
+	} rows[] = {
+		{"strict", "from-b", "10.2.7.7", DROP_NONE},
+		{"strict", "from-b", "172.16.9.9", DROP_NONE},
+		{"strict", "from-b", "10.3.7.7", DROP_TUNNEL_SOURCE},
+		{"strict", "from-b", "8.8.8.8", DROP_TUNNEL_SOURCE},
+		{"strict", "from-b", "10.1.0.9", DROP_TUNNEL_SOURCE},
+		{"strict", "from-b", "10.1.0.1", DROP_IP_SOURCE},
+		{"strict", "from-c", "10.2.7.7", DROP_TUNNEL_SOURCE},
+		{"loose", "from-b", "10.3.7.7", DROP_NONE},
+		{"loose", "from-b", "10.1.0.1", DROP_IP_SOURCE},
+		{"off", "from-b", "8.8.8.8", DROP_NONE},
+		{"off", "from-b", "10.1.0.1", DROP_IP_SOURCE},
+	};
+	char check[64];
+
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(rows); i++) {
+		struct gateway *g;
+		struct frame f;
+
+		print_message("%s: %s out of %s\n", rows[i].check, rows[i].src, rows[i].sa);
+		snprintf(check, sizeof(check), "source_check = \"%s\";", rows[i].check);
+		g = gateway(check, "");
+		f = out_of(g, rows[i].sa, 1, rows[i].src);
+		if (rows[i].drop != DROP_NONE) {
+			expect_dropped(g, &f, rows[i].drop);
+		} else {
+			gateway_pass(g, &f, 1);
+			expect_all_sent(g, 1, LAN);
+		}
+		gateway_free(g);
+	}
+}
+
+// With loose there must be a route.
+static void test_loose_needs_a_route(void **state)
+{
+	static const char default_route[] = "  { to = \"0.0.0.0/0\"; via = \"192.0.2.254\"; },\n";
+	char text[4096], *at;
+	struct gateway *g;
+	struct frame f;
+
+	(void)state;
+	snprintf(text, sizeof(text), base, "source_check = \"loose\";", "");
+	at = strstr(text, default_route);
+	memset(at, ' ', strlen(default_route));
+	g = gateway_new(0, text);
+	f = out_of(g, "from-b", 1, "8.8.8.8");
+	expect_dropped(g, &f, DROP_TUNNEL_SOURCE);
+	gateway_free(g);
+}
+
+static void test_clear_text_from_tunnels_source(void **state)
+{
+	struct gateway *g = gateway("", "");
+	struct frame f = frame_ip(WAN, (struct ipv4)FROM_TO("10.2.7.7", "10.1.0.5"));
+
+	(void)state;
+	expect_dropped(g, &f, DROP_IP_SOURCE);
+	gateway_free(g);
+}
+
+// The default route and the policy would let the packet out.
+static void test_down_sends_nothing_in_clear(void **state)
+{
+	struct gateway *g = gateway("", "");
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.7.7"));
+
+	(void)state;
+	sa_stop(&gateway_sa_out(g, "to-b")->sa, LIFETIME_PACKETS);
+	expect_dropped(g, &f, DROP_TUNNEL_DOWN);
+	expect_into(g, "10.3.7.7", "to-c");
+	gateway_free(g);
+}
+
+static void test_from_one_tunnel_into_another(void **state)
+{
+	struct gateway *g = gateway("", "");
+	struct peer b = peer_new(g, "from-b"), c = peer_new(g, "to-c");
+	struct frame f = peer_seal_ip(&b, 1, (struct ipv4)FROM_TO("10.2.7.7", "10.3.7.7"));
+	uint8_t inner[FRAME_MAX];
+
+	(void)state;
+	gateway_pass(g, &f, 1);
+	expect_all_sent(g, 1, WAN);
+	peer_open(&c, &g->sent[0], inner);
+	peer_free(&b);
+	peer_free(&c);
+	gateway_free(g);
+}
+
+// A ping to an own address is answered through the tunnel, and so is an error.
+static void test_replies_go_back(void **state)
+{
+	struct gateway *g = gateway("", "");
+	struct peer from = peer_new(g, "from-b"), to = peer_new(g, "to-b");
+	struct frame f[] = {
+		peer_seal_ip(&from, 1,
+			(struct ipv4)FROM_TO("10.2.7.7", "10.1.0.1", .proto = 1, .icmp_type = 8)),
+		peer_seal_ip(&from, 2, (struct ipv4)FROM_TO("10.2.7.7", "10.1.0.5", .ttl = 1)),
+	};
+	uint8_t inner[FRAME_MAX];
+
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(f); i++) {
+		gateway_pass(g, &f[i], 1);
+		assert_int_equal(g->n_sent, 1);
+		peer_open(&to, &g->sent[0], inner);
+		assert_memory_equal(inner + 16, ((const uint8_t[]){10, 2, 7, 7}), 4);
+		assert_memory_equal(inner + 12, ((const uint8_t[]){10, 1, 0, 1}), 4);
+	}
+	peer_free(&from);
+	peer_free(&to);
+	gateway_free(g);
+}
+
+static void test_rules_match_tunnels(void **state)
+{
+	static const char rules[] =
+		"default_action = \"drop\"; rules = (\n"
+		"  { name = \"out-b\"; action = \"accept\"; in = \"lan\"; out = \"b\"; },\n"
+		"  { name = \"in-c\"; action = \"accept\"; in = \"c\"; out = \"lan\"; } );";
+	struct gateway *g = gateway("", rules);
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.3.7.7"));
+
+	(void)state;
+	expect_into(g, "10.2.7.7", "to-b");
+	expect_dropped(g, &f, DROP_RULE_DROP);
+	f = out_of(g, "from-c", 1, "10.3.8.8");
+	gateway_pass(g, &f, 1);
+	expect_all_sent(g, 1, LAN);
+	f = out_of(g, "from-b", 1, "10.2.8.8");
+	expect_dropped(g, &f, DROP_RULE_DROP);
+	gateway_free(g);
+}
+
+// Nobody outside is believed about packets that only ESP shows there.
+static void test_error_in_clear(void **state)
+{
+	struct gateway *g = gateway("", "");
+	struct frame sent = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.7.7")), f;
+	uint8_t error[FRAME_MAX];
+	uint16_t len;
+
+	(void)state;
+	expect_into(g, "10.2.7.7", "to-b");
+	len = error_write(error, "8.8.8.8", "10.1.0.5", 3, 1, frame_packet(&sent));
+	f = frame_raw(WAN, error, len);
+	expect_dropped(g, &f, DROP_CLEAR_TEXT);
+	gateway_free(g);
+}
+
+// The SA of a policy does not deliver a source that is routed into a tunnel, though its policy is
+// more specific than that route.
+static void test_source_out_of_policy(void **state)
+{
+	static const char tunnel[] = ",\n  { name = \"c\"; out = \"to-c\"; in = \"from-c\"; } );\n"
+				     "policies = (",
+			  policy[] = " );\npolicies = ( { name = \"d\"; action = \"protect\"; "
+				     "local = \"10.1.0.0/24\"; remote = \"10.2.7.0/24\"; "
+				     "out = \"to-c\"; in = \"from-c\"; }, ",
+			  route[] = "tunnel = \"c\"; }";
+	char text[4096], changed[4096];
+	struct gateway *g;
+	struct frame f;
+	char *at;
+
+	(void)state;
+	snprintf(text, sizeof(text), base, "", "");
+	at = strstr(text, route);
+	assert_non_null(at);
+	memcpy(at, "tunnel = \"b\"; }", strlen(route));
+	at = strstr(text, tunnel);
+	assert_non_null(at);
+	snprintf(changed, sizeof(changed), "%.*s%s%s", (int)(at - text), text, policy,
+		at + strlen(tunnel));
+	g = gateway_new(0, changed);
+	f = out_of(g, "from-c", 1, "10.2.7.7");
+	expect_dropped(g, &f, DROP_IP_SOURCE);
+	gateway_free(g);
+}
+
+static void test_mss_clamp(void **state)
+{
+	static const uint8_t mss[] = {2, 4, 1460 >> 8, 1460 & 0xff};
+	struct frame f = frame_ip(
+		LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.7.7", .proto = 6, .len = IP_LEN + 24));
+	uint8_t *tcp = f.b + ETH_LEN + IP_LEN, inner[FRAME_MAX];
+	struct gateway *g = gateway("mss_clamp = 1000;", "");
+	struct peer peer = peer_new(g, "to-b");
+
+	(void)state;
+	tcp[12] = 6 << 4;
+	tcp[13] = 2; // SYN
+	memcpy(tcp + 20, mss, sizeof(mss));
+	gateway_pass(g, &f, 1);
+	expect_all_sent(g, 1, WAN);
+	peer_open(&peer, &g->sent[0], inner);
+	assert_int_equal(be16(inner + IP_LEN + 22), 1000);
+	peer_free(&peer);
+	gateway_free(g);
+}
+
+static void test_match(void **state)
+{
+	struct gateway *g = gateway("", "");
+	struct match_query q = {.proto = 17, .source_port = 1000, .destination_port = 7};
+	struct match m;
+
+	(void)state;
+	ip_addr_parse(&q.source, "10.1.0.5");
+	ip_addr_parse(&q.destination, "10.2.7.7");
+	assert_int_equal(match_run(&m, g->w, g->snapshot, &q), 0);
+	assert_int_equal(m.reason, DROP_NONE);
+	assert_string_equal(m.sa_out->sa.live.name, "to-b");
+	assert_string_equal(g->snapshot->iface[m.nexthop->iface].name, "b");
+	assert_string_equal(m.out_by->name, "b");
+	ip_addr_parse(&q.source, "10.3.7.7");
+	ip_addr_parse(&q.destination, "10.1.0.5");
+	assert_int_equal(match_run(&m, g->w, g->snapshot, &q), 0);
+	assert_int_equal(m.reason, DROP_NONE);
+	assert_string_equal(m.sa_in->sa.live.name, "from-c");
+	assert_string_equal(g->snapshot->iface[m.iface].name, "c");
+	gateway_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_route_chooses_tunnel),
+		pipeline_test(test_source_check),
+		pipeline_test(test_loose_needs_a_route),
+		pipeline_test(test_clear_text_from_tunnels_source),
+		pipeline_test(test_down_sends_nothing_in_clear),
+		pipeline_test(test_from_one_tunnel_into_another),
+		pipeline_test(test_replies_go_back),
+		pipeline_test(test_rules_match_tunnels),
+		pipeline_test(test_error_in_clear),
+		pipeline_test(test_source_out_of_policy),
+		pipeline_test(test_mss_clamp),
+		pipeline_test(test_match),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}
