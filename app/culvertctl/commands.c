@@ -10,9 +10,15 @@
 #include "pci_nic.h"
 #include "query.h"
 
-// The commands from there on are those of kinds of items. Ports change at the start alone.
-#define FIRST_KIND  11
-#define AFTER_KINDS (FIRST_KIND + CONF_KINDS - 1)
+// The commands from there on are those of kinds of items.
+#define FIRST_KIND 11
+enum {
+#define KIND(...)
+#define COMMAND(noun, ...) COMMAND_##noun,
+#include "conf_kind.def"
+	KIND_COMMANDS,
+};
+#define AFTER_KINDS (FIRST_KIND + KIND_COMMANDS)
 
 const struct command commands[] = {
 	{"show", " LIST [NAME|FILTER VALUE...]",
@@ -47,6 +53,7 @@ const struct command commands[] = {
 		"reload the configuration file; print its errors, or the run-time changes that "
 		"would be lost, if it is refused",
 		command_reload, true, NULL},
+#undef COMMAND
 #define KIND(...)
 #define COMMAND(noun, place, help)                                                                 \
 	[FIRST_KIND + (place)] = {                                                                 \
