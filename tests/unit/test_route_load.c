@@ -59,8 +59,6 @@ static void check_memory(enum ip_family family, unsigned int n, size_t most)
 	print_message("%u routes of %s: %.2f MB\n", n, family == IP_V4 ? "IPv4" : "IPv6",
 		(double)used / MB);
 	route_table_free(t);
-	if (HAS_SANITIZER)
-		skip();
 	assert_in_range(used, 0, most);
 }
 
@@ -103,9 +101,8 @@ static void test_memory_is_given_back(void **state)
 	}
 	left = memory_used();
 	route_table_free(t);
-	if (HAS_SANITIZER)
-		skip();
-	assert_in_range(left, 0, before + MB);
+	if (!HAS_SANITIZER) // which keeps freed memory, to notice uses of it
+		assert_in_range(left, 0, before + MB);
 }
 
 // Of the same prefixes and next hops.
