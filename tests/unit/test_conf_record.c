@@ -172,18 +172,24 @@ static unsigned int n_different(const struct conf *from, const struct conf *to)
 	return n;
 }
 
-// The record of a difference, to be freed.
-static char *record_of(const struct conf *from, const struct conf *to)
+// A difference as text, to be freed.
+static char *difference(const struct conf *from, const struct conf *to,
+	void (*write)(const struct conf_changes *list, FILE *out))
 {
 	struct conf_changes *list = conf_diff(from, to);
 	char *text;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 
-	conf_changes_write(list, out);
+	write(list, out);
 	fclose(out);
 	conf_changes_free(list);
 	return text;
+}
+
+static char *record_of(const struct conf *from, const struct conf *to)
+{
+	return difference(from, to, conf_changes_write);
 }
 
 static void check_record(const struct conf *from, const struct conf *to)
@@ -245,15 +251,7 @@ static char *printed(const struct conf *c)
 // Differences from the sample, with which of them were made at run time.
 static char *differences(const struct conf *c)
 {
-	struct conf_changes *list = conf_diff(c, sample);
-	char *text;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	conf_print_diff(list, out);
-	fclose(out);
-	conf_changes_free(list);
-	return text;
+	return difference(c, sample, conf_print_diff);
 }
 
 static void expect_equal_text(char *a, char *b)
