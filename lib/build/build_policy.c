@@ -67,7 +67,7 @@ static bool equal(const void *x, const void *y)
 {
 	const struct spd_policy *a = x, *b = y;
 
-	return a->action == b->action && (a->iface != 0) == (b->iface != 0) &&
+	return a->action == b->action && spd_policy_is_routed(a) == spd_policy_is_routed(b) &&
 	       build_prefixes_equal(&a->local, &b->local) &&
 	       build_prefixes_equal(&a->remote, &b->remote) && a->family == b->family &&
 	       a->proto == b->proto && build_ports_equal(&a->local_port, &b->local_port) &&

@@ -31,7 +31,7 @@ static uint16_t out_iface(const struct worker *w, const struct pkt *p)
 	const struct spd_policy *by = snapshot_policy(w->snapshot, w->by.out);
 	const struct nexthop *nh = p->nexthop;
 
-	if (p->sa_out != NULL && by != NULL && by->iface != 0)
+	if (p->sa_out != NULL && spd_policy_is_routed(by))
 		return by->iface;
 	if (p->sa_out != NULL)
 		nh = sa_out_path(p->sa_out)->nexthop;

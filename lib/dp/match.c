@@ -122,7 +122,7 @@ static void result_write(struct match *m, const struct worker *w, const struct p
 {
 	m->sa_in = p->sa_in;
 	m->in_by = snapshot_policy(w->snapshot, w->by.in);
-	m->iface = m->in_by != NULL && m->in_by->iface != 0 ? m->in_by->iface : p->iface;
+	m->iface = spd_policy_is_routed(m->in_by) ? m->in_by->iface : p->iface;
 	m->out_by = snapshot_policy(w->snapshot, w->by.out);
 	m->sa_out = p->sa_out;
 	m->nexthop = p->sa_out != NULL && !pkt_goes_into_tunnel(p) ? sa_out_path(p->sa_out)->nexthop

@@ -86,7 +86,7 @@ static enum drop check_from_tunnel(const struct worker *w, struct pkt *p, const 
 {
 	if (!is_protect(policy) || !spd_receives(policy, p->sa_in))
 		return DROP_SELECTOR;
-	if (unlikely(policy->iface != 0))
+	if (unlikely(spd_policy_is_routed(policy)))
 		return check_by_route(p, route_find(w->snapshot->routes, src), policy);
 	if (!is_host(src) || is_inside_source(w, src, policy))
 		return DROP_IP_SOURCE;
@@ -276,7 +276,7 @@ static enum drop apply_outbound(struct worker *w, struct pkt *p, const struct sp
 {
 	if (policy == NULL)
 		return DROP_NO_POLICY;
-	if (unlikely(policy->iface != 0) && is_down(policy->out))
+	if (unlikely(spd_policy_is_routed(policy)) && is_down(policy->out))
 		return DROP_TUNNEL_DOWN;
 	if (policy->action == SPD_DISCARD)
 		return DROP_POLICY_DISCARD;
@@ -399,11 +399,6 @@ static enum drop check_error_outbound(struct worker *w, struct pkt *p, const str
 	return apply_outbound(w, p, policy_count(w, p, policy, &w->by.out));
 }
 
-static bool is_by_route(const struct spd_policy *policy)
-{
-	return policy != NULL && policy->iface != 0;
-}
-
 // An error out of a tunnel that routes lead into, about a packet that was routed there.
 static enum drop check_error_by_route(struct worker *w, struct pkt *p, const struct flow_pkt *about,
 	const struct spd_policy *tunnel)
@@ -419,8 +414,8 @@ static enum drop apply_inbound(
 {
 	if (!fp->icmp_error)
 		return policy_check_inbound(w, p, found->in);
-	return is_by_route(found->in) ? check_error_by_route(w, p, fp, found->in)
-				      : check_error_inbound(w, p, fp);
+	return spd_policy_is_routed(found->in) ? check_error_by_route(w, p, fp, found->in)
+					       : check_error_inbound(w, p, fp);
 }
 
 enum drop policy_apply(
@@ -432,6 +427,7 @@ enum drop policy_apply(
 		d = apply_inbound(w, p, fp, found);
 	if (d != DROP_NONE || !policy_is_outbound(w, p))
 		return d;
-	return fp->icmp_error && !is_by_route(found->out) ? check_error_outbound(w, p, fp)
-							  : policy_check_outbound(w, p, found->out);
+	return fp->icmp_error && !spd_policy_is_routed(found->out)
+		       ? check_error_outbound(w, p, fp)
+		       : policy_check_outbound(w, p, found->out);
 }

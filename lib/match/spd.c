@@ -216,7 +216,7 @@ const struct spd_policy *spd_find_tunnel(const struct spd *spd, const struct sa_
 		i < spd->n_receivers && spd->receivers[i].spi == sa->sa.spi; i++) {
 		const struct spd_policy *p = &spd->policy[spd->receivers[i].policy];
 
-		if (p->iface != 0 && spd_receives(p, sa))
+		if (spd_policy_is_routed(p) && spd_receives(p, sa))
 			return p;
 	}
 	return NULL;

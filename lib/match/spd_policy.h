@@ -112,6 +112,12 @@ static inline unsigned int spd_policy_ports(const struct spd_policy *p, struct s
 	return n;
 }
 
+// Whether it is a tunnel that routes lead into. NULL: there is no policy.
+static inline bool spd_policy_is_routed(const struct spd_policy *p)
+{
+	return p != NULL && p->iface != 0;
+}
+
 // Whether the policy depends on fields that fragments lack: in IPv6 even the protocol.
 static inline bool spd_policy_is_selective(const struct spd_policy *p)
 {
