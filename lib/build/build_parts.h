@@ -56,3 +56,7 @@ static inline bool build_prefixes_equal(const struct ip_prefix *a, const struct 
 {
 	return a->len == b->len && ip_addr_equal(&a->addr, &b->addr);
 }
+
+// The packets that a rule is about, with the same numbers of interfaces; whether two are the same.
+struct classifier_match build_match(const struct conf_match *c);
+bool build_matches_equal(const struct classifier_match *a, const struct classifier_match *b);

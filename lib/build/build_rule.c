@@ -18,13 +18,9 @@ static uint8_t states_of(const struct conf_rule *c)
 	return set;
 }
 
-static struct rule rule_of(const struct conf_rule *c)
+struct classifier_match build_match(const struct conf_match *c)
 {
-	struct rule r = {
-		.action = c->action,
-		.scope = c->host ? RULE_HOST : RULE_FORWARD,
-		.log = c->log,
-		.states = states_of(c),
+	return (struct classifier_match){
 		.source = c->source,
 		.destination = c->destination,
 		.family = c->family,
@@ -34,6 +30,26 @@ static struct rule rule_of(const struct conf_rule *c)
 			acl_port_range(c->destination_port.min, c->destination_port.max),
 		.in = c->in,
 		.out = c->out,
+	};
+}
+
+bool build_matches_equal(const struct classifier_match *a, const struct classifier_match *b)
+{
+	return build_prefixes_equal(&a->source, &b->source) &&
+	       build_prefixes_equal(&a->destination, &b->destination) && a->family == b->family &&
+	       a->proto == b->proto && build_ports_equal(&a->source_port, &b->source_port) &&
+	       build_ports_equal(&a->destination_port, &b->destination_port) && a->in == b->in &&
+	       a->out == b->out;
+}
+
+static struct rule rule_of(const struct conf_rule *c)
+{
+	struct rule r = {
+		.action = c->action,
+		.scope = c->host ? RULE_HOST : RULE_FORWARD,
+		.log = c->log,
+		.states = states_of(c),
+		.match = build_match(&c->match),
 	};
 
 	memcpy(r.name, c->name, sizeof(c->name));
@@ -67,11 +83,7 @@ static bool equal(const void *x, const void *y)
 	const struct rule *a = x, *b = y;
 
 	return a->action == b->action && a->scope == b->scope && a->states == b->states &&
-	       build_prefixes_equal(&a->source, &b->source) &&
-	       build_prefixes_equal(&a->destination, &b->destination) && a->family == b->family &&
-	       a->proto == b->proto && build_ports_equal(&a->source_port, &b->source_port) &&
-	       build_ports_equal(&a->destination_port, &b->destination_port) && a->in == b->in &&
-	       a->out == b->out;
+	       build_matches_equal(&a->match, &b->match);
 }
 
 static const struct build_kind kind = {

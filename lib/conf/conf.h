@@ -91,6 +91,15 @@ enum conf_error {
 
 #define CONF_PORT_ANY UINT32_MAX // matches every port, and this gateway itself
 
+// Packets that a rule is about.
+struct conf_match {
+	struct ip_prefix source, destination;             // of one family, or both ::/0
+	enum ip_family family;                            // IP_ANY: neither was given, matches both
+	uint16_t proto;                                   // 0..255 or PROTO_ANY
+	struct proto_ports source_port, destination_port; // of ICMP the source has its types
+	uint32_t in, out;                                 // numbers of interfaces, or CONF_PORT_ANY
+};
+
 enum conf_audit { CONF_AUDIT_NONE, CONF_AUDIT_ESP, CONF_AUDIT_POLICY };
 
 enum conf_idle { CONF_IDLE_POLL, CONF_IDLE_PAUSE, CONF_IDLE_SLEEP, CONF_IDLE_INTERRUPT };

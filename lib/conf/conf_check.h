@@ -129,6 +129,14 @@ enum ip_family conf_check_selectors(struct conf_reader *r, const struct conf_opt
 bool conf_check_pair(struct conf_reader *r, config_setting_t *item, const struct conf_names *sas,
 	struct conf_policy *p);
 
+// The same of what a rule is about, whose item has these settings; also finds the interfaces in and
+// out among the ports and tunnels (conf_names_sort()).
+void conf_check_match(struct conf_reader *r, enum conf_kind kind, config_setting_t *item,
+	struct conf_match *m, const struct conf_names *ports, const struct conf_names *tunnels);
+
+// Whether a matches every packet that b matches.
+bool conf_match_covers(const struct conf_match *a, const struct conf_match *b);
+
 // Whether two addresses are of one family; rejects the second if not. Names are those of their
 // settings, both of which were accepted.
 bool conf_check_same_family(struct conf_reader *r, config_setting_t *item, const char *a_name,

@@ -4,55 +4,6 @@
 #include "conf_check.h"
 #include "conf_schema.h"
 
-// Refuses a name that no port has: it may be that of a port's host.
-static void reject_port(struct conf_reader *r, config_setting_t *s, const struct conf_names *ports,
-	const char *name)
-{
-	for (unsigned int i = 0; i < r->c->n_ports; i++) {
-		const struct conf_port *port = &r->c->ports[i];
-
-		if (conf_texts_equal(port->host, name) && port->name[0] != '\0') {
-			conf_err(r, s,
-				"there is no port %s, %s is the host of port \"%s\": write %s = "
-				"\"%s\"",
-				conf_quote(name), conf_quote(name), port->name, s->name,
-				port->name);
-			return;
-		}
-	}
-	conf_names_reject(r, s, (const struct conf_names *[]){ports, NULL}, name);
-}
-
-// Number of the interface that a setting names: the index of a port, or the number of a tunnel.
-static uint32_t find_iface(struct conf_reader *r, config_setting_t *rule, const char *setting,
-	const struct conf_names *ports, const struct conf_names *tunnels)
-{
-	config_setting_t *s = conf_given(rule, setting);
-
-	if (s == NULL)
-		return CONF_PORT_ANY;
-
-	const char *name = config_setting_get_string(s);
-	int i = conf_names_find(ports, name);
-
-	if (i >= 0)
-		return (uint32_t)i;
-	i = conf_names_find(tunnels, name);
-	if (i >= 0)
-		return CONF_IFACE_TUNNEL + (uint32_t)i;
-	reject_port(r, s, ports, name);
-	return CONF_PORT_ANY;
-}
-
-// "none" is for one end of a policy; a rule looks at the end that sends.
-static void reject_no_icmp(
-	struct conf_reader *r, config_setting_t *item, const struct conf_rule *rule)
-{
-	if (rule->source_port.min > rule->source_port.max)
-		conf_refuse_given(
-			r, item, "icmp", "\"none\" never matches, must be types such as \"8\"");
-}
-
 static void reject_host_egress(
 	struct conf_reader *r, config_setting_t *item, const struct conf_rule *rule)
 {
@@ -190,14 +141,8 @@ static bool rule_covers(const struct conf *c, unsigned int a, unsigned int b)
 {
 	const struct conf_rule *x = &c->rules[a], *y = &c->rules[b];
 
-	return x->host == y->host && (x->family == IP_ANY || x->family == y->family) &&
-	       (x->proto == PROTO_ANY || x->proto == y->proto) &&
-	       proto_ports_cover(&x->source_port, &y->source_port) &&
-	       proto_ports_cover(&x->destination_port, &y->destination_port) &&
-	       (x->in == CONF_PORT_ANY || x->in == y->in) &&
-	       (x->out == CONF_PORT_ANY || x->out == y->out) &&
-	       (state_set(y) & ~state_set(x)) == 0 && conf_prefix_covers(&x->source, &y->source) &&
-	       conf_prefix_covers(&x->destination, &y->destination) && tunnels_cover(x, y);
+	return x->host == y->host && conf_match_covers(&x->match, &y->match) &&
+	       (state_set(y) & ~state_set(x)) == 0 && tunnels_cover(x, y);
 }
 
 // Reports each rule of a set that never matches, because one before it matches all that it does.
@@ -217,7 +162,6 @@ static void check_order(struct conf_reader *r, const struct conf_set *set)
 
 void conf_check_rules(struct conf_reader *r)
 {
-	const struct conf_option *options = conf_kinds[CONF_RULE].options;
 	static const char *const selectors[] = {"action", "host", "source", "destination", "proto",
 		"source_port", "destination_port", "icmp", "in", "out", "tunnel", "state", NULL};
 	struct conf *c = r->c;
@@ -231,11 +175,7 @@ void conf_check_rules(struct conf_reader *r)
 		config_setting_t *item = conf_item(r, CONF_RULE, i);
 		struct conf_rule *rule = &c->rules[i];
 
-		rule->family = conf_check_selectors(r, options, item, rule->proto, "source",
-			&rule->source, "destination", &rule->destination);
-		reject_no_icmp(r, item, rule);
-		rule->in = find_iface(r, item, "in", &port_names, &tunnel_names);
-		rule->out = find_iface(r, item, "out", &port_names, &tunnel_names);
+		conf_check_match(r, CONF_RULE, item, &rule->match, &port_names, &tunnel_names);
 		reject_host_egress(r, item, rule);
 		reject_without_host(r, item, rule);
 		find_tunnels(r, item, rule, &policy_names, &sa_names);

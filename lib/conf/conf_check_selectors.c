@@ -83,6 +83,77 @@ bool conf_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b)
 	return a->len <= b->len && ip_prefix_contains(a, &b->addr);
 }
 
+// Refuses a name that no port has: it may be that of a port's host.
+static void reject_port(struct conf_reader *r, config_setting_t *s, const struct conf_names *ports,
+	const char *name)
+{
+	for (unsigned int i = 0; i < r->c->n_ports; i++) {
+		const struct conf_port *port = &r->c->ports[i];
+
+		if (conf_texts_equal(port->host, name) && port->name[0] != '\0') {
+			conf_err(r, s,
+				"there is no port %s, %s is the host of port \"%s\": write %s = "
+				"\"%s\"",
+				conf_quote(name), conf_quote(name), port->name, s->name,
+				port->name);
+			return;
+		}
+	}
+	conf_names_reject(r, s, (const struct conf_names *[]){ports, NULL}, name);
+}
+
+// Number of the interface that a setting names: the index of a port, or the number of a tunnel.
+static uint32_t find_iface(struct conf_reader *r, config_setting_t *rule, const char *setting,
+	const struct conf_names *ports, const struct conf_names *tunnels)
+{
+	config_setting_t *s = conf_given(rule, setting);
+
+	if (s == NULL)
+		return CONF_PORT_ANY;
+
+	const char *name = config_setting_get_string(s);
+	int i = conf_names_find(ports, name);
+
+	if (i >= 0)
+		return (uint32_t)i;
+	i = conf_names_find(tunnels, name);
+	if (i >= 0)
+		return CONF_IFACE_TUNNEL + (uint32_t)i;
+	reject_port(r, s, ports, name);
+	return CONF_PORT_ANY;
+}
+
+// "none" is for one end of a policy; a rule looks at the end that sends.
+static void reject_no_icmp(
+	struct conf_reader *r, config_setting_t *item, const struct conf_match *m)
+{
+	if (m->source_port.min > m->source_port.max)
+		conf_refuse_given(
+			r, item, "icmp", "\"none\" never matches, must be types such as \"8\"");
+}
+
+void conf_check_match(struct conf_reader *r, enum conf_kind kind, config_setting_t *item,
+	struct conf_match *m, const struct conf_names *ports, const struct conf_names *tunnels)
+{
+	m->family = conf_check_selectors(r, conf_kinds[kind].options, item, m->proto, "source",
+		&m->source, "destination", &m->destination);
+	reject_no_icmp(r, item, m);
+	m->in = find_iface(r, item, "in", ports, tunnels);
+	m->out = find_iface(r, item, "out", ports, tunnels);
+}
+
+bool conf_match_covers(const struct conf_match *a, const struct conf_match *b)
+{
+	return (a->family == IP_ANY || a->family == b->family) &&
+	       (a->proto == PROTO_ANY || a->proto == b->proto) &&
+	       proto_ports_cover(&a->source_port, &b->source_port) &&
+	       proto_ports_cover(&a->destination_port, &b->destination_port) &&
+	       (a->in == CONF_PORT_ANY || a->in == b->in) &&
+	       (a->out == CONF_PORT_ANY || a->out == b->out) &&
+	       conf_prefix_covers(&a->source, &b->source) &&
+	       conf_prefix_covers(&a->destination, &b->destination);
+}
+
 static bool is_unknown(const struct conf_option *options, const config_setting_t *s)
 {
 	return conf_option_find(options, s->name) == NULL;

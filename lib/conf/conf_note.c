@@ -151,14 +151,14 @@ static bool is_any_or_equal(unsigned int a, unsigned int b, unsigned int any)
 // Whether a policy lets packets in that a rule matches: the remote end sends them.
 static bool lets_in(const struct conf_policy *p, const struct conf_rule *rule)
 {
-	return p->action != SPD_DISCARD && is_any_or_equal(p->family, rule->family, IP_ANY) &&
-	       is_any_or_equal(p->proto, rule->proto, PROTO_ANY) &&
-	       ip_prefix_overlaps(&p->remote, &rule->source) &&
-	       ip_prefix_overlaps(&p->local, &rule->destination) &&
-	       p->remote_port.min <= rule->source_port.max &&
-	       p->remote_port.max >= rule->source_port.min &&
-	       p->local_port.min <= rule->destination_port.max &&
-	       p->local_port.max >= rule->destination_port.min;
+	return p->action != SPD_DISCARD && is_any_or_equal(p->family, rule->match.family, IP_ANY) &&
+	       is_any_or_equal(p->proto, rule->match.proto, PROTO_ANY) &&
+	       ip_prefix_overlaps(&p->remote, &rule->match.source) &&
+	       ip_prefix_overlaps(&p->local, &rule->match.destination) &&
+	       p->remote_port.min <= rule->match.source_port.max &&
+	       p->remote_port.max >= rule->match.source_port.min &&
+	       p->local_port.min <= rule->match.destination_port.max &&
+	       p->local_port.max >= rule->match.destination_port.min;
 }
 
 static bool accepts_new(const struct conf_rule *rule)
@@ -173,8 +173,8 @@ static bool accepts_new(const struct conf_rule *rule)
 // Of a rule with a tunnel there is a policy.
 static bool needs_policy(const struct conf *c, const struct conf_rule *rule)
 {
-	if (rule->in >= c->n_ports || !c->ports[rule->in].unprotected || rule->tunnel[0] != '\0' ||
-		!accepts_new(rule))
+	if (rule->match.in >= c->n_ports || !c->ports[rule->match.in].unprotected ||
+		rule->tunnel[0] != '\0' || !accepts_new(rule))
 		return false;
 	for (unsigned int i = 0; i < c->n_policies; i++)
 		if (lets_in(&c->policies[i], rule))
@@ -185,7 +185,7 @@ static bool needs_policy(const struct conf *c, const struct conf_rule *rule)
 // The port that a rule for packets that are forwarded names by an own address; NULL: it does not.
 static const struct conf_port *own_port(const struct conf *c, const struct conf_rule *rule)
 {
-	const struct ip_prefix *to = &rule->destination;
+	const struct ip_prefix *to = &rule->match.destination;
 
 	if (rule->host || to->len != 128)
 		return NULL;
@@ -215,7 +215,7 @@ static void notes_rules(const struct conf *c, FILE *out)
 				"accepts nothing unless an IKE daemon adds a policy: port \"%s\" "
 				"faces the unprotected side, where packets in clear need a policy "
 				"with action \"bypass\"\n",
-				c->ports[rule->in].name);
+				c->ports[rule->match.in].name);
 	}
 }
 

@@ -243,6 +243,7 @@ bool collect_rules(void *view, const struct control *c, unsigned int i)
 		return false;
 
 	const struct rule *r = rule_set_at(s->rules, i);
+	const struct classifier_match *m = &r->match;
 	bool last = i + 1 == rule_set_count(s->rules);
 	unsigned int states = last ? UINT_MAX : r->states;
 
@@ -250,14 +251,14 @@ bool collect_rules(void *view, const struct control *c, unsigned int i)
 		.action = rule_action_names[r->action],
 		.host = r->scope == RULE_HOST,
 		.log = r->log,
-		.in = rule_port(s, last ? CLASSIFIER_ANY : r->in),
-		.out = rule_port(s, last ? CLASSIFIER_ANY : r->out),
+		.in = rule_port(s, last ? CLASSIFIER_ANY : r->match.in),
+		.out = rule_port(s, last ? CLASSIFIER_ANY : r->match.out),
 		.tunnel = last ? "" : c->conf->rules[i].tunnel,
 		.source = last ? any_end
-			       : (struct end_view){r->source, r->family, r->proto, r->source_port},
+			       : (struct end_view){m->source, m->family, m->proto, m->source_port},
 		.destination = last ? any_end
-				    : (struct end_view){r->destination, r->family, r->proto,
-					      r->destination_port},
+				    : (struct end_view){m->destination, m->family, m->proto,
+					      m->destination_port},
 		.did = decisions_sum(s->objects->decisions[DECIDER_RULE], r->number),
 	};
 	snprintf(v->name, sizeof(v->name), "%s", r->name);

@@ -51,7 +51,8 @@ struct classifier {
 
 static bool has_family(const struct classifier_rule *r, enum ip_family family)
 {
-	return classifier_has_family(r->family, &r->source, &r->destination, family);
+	return classifier_has_family(
+		r->match.family, &r->match.source, &r->match.destination, family);
 }
 
 // librte_acl ignores a field that no rule restricts only if its range ends at the last number.
@@ -82,7 +83,8 @@ static struct rte_acl_field *prefix_fields(
 
 static struct acl_rule acl_rule_of(const struct classifier_rule *r, enum ip_family family)
 {
-	bool any_proto = r->proto == PROTO_ANY;
+	const struct classifier_match *m = &r->match;
+	bool any_proto = m->proto == PROTO_ANY;
 	struct acl_rule acl = {
 		// librte_acl returns userdata; 0 is no match.
 		.data = {.category_mask = r->categories,
@@ -90,18 +92,18 @@ static struct acl_rule acl_rule_of(const struct classifier_rule *r, enum ip_fami
 			.userdata = r->index + 1},
 		.field =
 			{
-				[F_PROTO] = {.value.u8 = any_proto ? 0 : (uint8_t)r->proto,
+				[F_PROTO] = {.value.u8 = any_proto ? 0 : (uint8_t)m->proto,
 					.mask_range.u8 = any_proto ? 0 : 0xff},
-				[F_SOURCE_PORT] = range_field(&r->source_port),
-				[F_DESTINATION_PORT] = range_field(&r->destination_port),
-				[F_IN] = word_field(r->in == CLASSIFIER_ANY, r->in),
-				[F_OUT] = word_field(r->out == CLASSIFIER_ANY, r->out),
+				[F_SOURCE_PORT] = range_field(&m->source_port),
+				[F_DESTINATION_PORT] = range_field(&m->destination_port),
+				[F_IN] = word_field(m->in == CLASSIFIER_ANY, m->in),
+				[F_OUT] = word_field(m->out == CLASSIFIER_ANY, m->out),
 				[F_TUNNEL] = {.value.u32 = r->tunnel_min,
 					.mask_range.u32 = r->tunnel_max},
 			},
 	};
 
-	prefix_fields(prefix_fields(&acl.field[F_ADDRESSES], &r->source, family), &r->destination,
+	prefix_fields(prefix_fields(&acl.field[F_ADDRESSES], &m->source, family), &m->destination,
 		family);
 	return acl;
 }

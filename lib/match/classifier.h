@@ -44,14 +44,19 @@ static inline bool acl_port_matches(const struct acl_port_range *r, rte_be32_t p
 	return p >= r->min && (p <= r->max || r->max == ACL_PORT_OPAQUE);
 }
 
-struct classifier_rule {
-	uint32_t index;                       // that a lookup returns
-	uint8_t categories;                   // bit mask of its classes
+// Packets that a rule is about.
+struct classifier_match {
 	enum ip_family family;                // of packets, further restricted by the prefixes
 	struct ip_prefix source, destination; // of one family; ::/0 means IPv4 as well
 	uint16_t proto;                       // or PROTO_ANY
-	struct acl_port_range source_port, destination_port;
-	uint32_t in, out;                // ports of the gateway, or CLASSIFIER_ANY
+	struct acl_port_range source_port, destination_port; // of ICMP: type << 8 | code, any
+	uint32_t in, out; // numbers of interfaces, or CLASSIFIER_ANY
+};
+
+struct classifier_rule {
+	uint32_t index;     // that a lookup returns
+	uint8_t categories; // bit mask of its classes
+	struct classifier_match match;
 	uint32_t tunnel_min, tunnel_max; // 0 to UINT32_MAX: any
 };
 

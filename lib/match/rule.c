@@ -25,14 +25,7 @@ static struct classifier_rule classifier_rule_of(const struct rule *r, unsigned 
 	return (struct classifier_rule){
 		.index = index,
 		.categories = r->states,
-		.family = r->family,
-		.source = r->source,
-		.destination = r->destination,
-		.proto = r->proto,
-		.source_port = r->source_port,
-		.destination_port = r->destination_port,
-		.in = r->in,
-		.out = r->out,
+		.match = r->match,
 		.tunnel_max = UINT32_MAX,
 	};
 }

@@ -18,12 +18,8 @@ struct rule {
 	enum rule_action action;
 	enum rule_scope scope;
 	bool log;
-	uint8_t states;                       // set of 1 << enum rule_state, not empty
-	struct ip_prefix source, destination; // of one family; ::/0 means IPv4 as well
-	enum ip_family family;                // of packets, further restricted by those
-	uint16_t proto;                       // or PROTO_ANY
-	struct acl_port_range source_port, destination_port; // of ICMP: type << 8 | code, any
-	uint32_t in, out;                                    // numbers of ports, or CLASSIFIER_ANY
+	uint8_t states; // set of 1 << enum rule_state, not empty
+	struct classifier_match match;
 	// Numbers of policies, ascending, by any of which the packet is received or sent; none:
 	// with or without a tunnel. The caller keeps ownership; only rule_set_new() reads them.
 	const uint32_t *tunnels;

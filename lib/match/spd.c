@@ -31,14 +31,14 @@ static struct classifier_rule rule_of(
 	return (struct classifier_rule){
 		.index = index,
 		.categories = 1,
-		.family = p->family,
-		.source = p->local,
-		.destination = p->remote,
-		.proto = p->proto,
-		.source_port = ports->local,
-		.destination_port = ports->remote,
-		.in = CLASSIFIER_ANY,
-		.out = CLASSIFIER_ANY,
+		.match = {.family = p->family,
+			.source = p->local,
+			.destination = p->remote,
+			.proto = p->proto,
+			.source_port = ports->local,
+			.destination_port = ports->remote,
+			.in = CLASSIFIER_ANY,
+			.out = CLASSIFIER_ANY},
 		.tunnel_max = UINT32_MAX,
 	};
 }

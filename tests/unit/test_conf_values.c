@@ -356,15 +356,15 @@ static void test_rules(void **state)
 	assert_int_equal(r[0].where.line, 52);
 	assert_string_equal(r[0].name, "one");
 	assert_int_equal(r[0].action, RULE_ACCEPT);
-	check_prefix(&r[0].source, "10.1.0.0/24");
-	check_prefix(&r[0].destination, "10.2.0.7/32");
-	assert_int_equal(r[0].proto, 6);
-	assert_int_equal(r[0].source_port.min, 1024);
-	assert_int_equal(r[0].source_port.max, 65535);
-	assert_int_equal(r[0].destination_port.min, 22);
-	assert_int_equal(r[0].destination_port.max, 22);
-	assert_int_equal(r[0].in, 0);
-	assert_int_equal(r[0].out, 1);
+	check_prefix(&r[0].match.source, "10.1.0.0/24");
+	check_prefix(&r[0].match.destination, "10.2.0.7/32");
+	assert_int_equal(r[0].match.proto, 6);
+	assert_int_equal(r[0].match.source_port.min, 1024);
+	assert_int_equal(r[0].match.source_port.max, 65535);
+	assert_int_equal(r[0].match.destination_port.min, 22);
+	assert_int_equal(r[0].match.destination_port.max, 22);
+	assert_int_equal(r[0].match.in, 0);
+	assert_int_equal(r[0].match.out, 1);
 	assert_string_equal(r[0].tunnel, "b");
 	assert_int_equal(r[0].n_tunnels, 1);
 	assert_int_equal(r[0].tunnels[0], 1);
@@ -374,21 +374,21 @@ static void test_rules(void **state)
 	assert_true(r[0].log);
 
 	assert_int_equal(r[1].action, RULE_DROP);
-	check_prefix(&r[1].destination, "0.0.0.0/0");
-	assert_int_equal(r[1].source_port.min, 0x300); // type 3, codes 0 to 4
-	assert_int_equal(r[1].source_port.max, 0x304);
-	assert_int_equal(r[1].destination_port.min, 0);
-	assert_int_equal(r[1].destination_port.max, 65535);
-	assert_int_equal(r[1].in, CONF_PORT_ANY);
-	assert_int_equal(r[1].out, CONF_PORT_ANY);
+	check_prefix(&r[1].match.destination, "0.0.0.0/0");
+	assert_int_equal(r[1].match.source_port.min, 0x300); // type 3, codes 0 to 4
+	assert_int_equal(r[1].match.source_port.max, 0x304);
+	assert_int_equal(r[1].match.destination_port.min, 0);
+	assert_int_equal(r[1].match.destination_port.max, 65535);
+	assert_int_equal(r[1].match.in, CONF_PORT_ANY);
+	assert_int_equal(r[1].match.out, CONF_PORT_ANY);
 	assert_int_equal(r[1].n_tunnels, 1); // by its SA
 	assert_int_equal(r[1].tunnels[0], 2);
 	assert_int_equal(r[1].n_states, 4);
 	assert_false(r[1].log);
 
-	check_prefix(&r[2].source, "::/0");
-	check_prefix(&r[2].destination, "::/0");
-	assert_int_equal(r[2].proto, PROTO_ANY);
+	check_prefix(&r[2].match.source, "::/0");
+	check_prefix(&r[2].match.destination, "::/0");
+	assert_int_equal(r[2].match.proto, PROTO_ANY);
 	assert_string_equal(r[2].tunnel, "");
 	assert_int_equal(r[2].n_tunnels, 0);
 	assert_int_equal(r[2].n_states, 3); // to accept does not include invalid packets

@@ -39,21 +39,24 @@ static bool naive_tunnel(const struct rule *r, const struct classifier_key *key)
 // Without a restriction: the family of its prefixes, both if both are ::/0.
 static enum ip_family family_of(const struct rule *r)
 {
-	if (r->family != IP_ANY || (r->source.len == 0 && r->destination.len == 0))
-		return r->family;
-	return ip_addr_family(r->source.len != 0 ? &r->source.addr : &r->destination.addr);
+	if (r->match.family != IP_ANY ||
+		(r->match.source.len == 0 && r->match.destination.len == 0))
+		return r->match.family;
+	return ip_addr_family(
+		r->match.source.len != 0 ? &r->match.source.addr : &r->match.destination.addr);
 }
 
 static bool naive_matches(
 	const struct rule *r, const struct classifier_key *key, enum rule_state state)
 {
 	return (r->states & 1u << state) != 0 &&
-	       (r->proto == PROTO_ANY || r->proto == key->proto) &&
-	       naive_prefix(&r->source, family_of(r), &key->source) &&
-	       naive_prefix(&r->destination, family_of(r), &key->destination) &&
-	       naive_range(r->source_port, key->source_port) &&
-	       naive_range(r->destination_port, key->destination_port) &&
-	       naive_index(r->in, key->in) && naive_index(r->out, key->out) && naive_tunnel(r, key);
+	       (r->match.proto == PROTO_ANY || r->match.proto == key->proto) &&
+	       naive_prefix(&r->match.source, family_of(r), &key->source) &&
+	       naive_prefix(&r->match.destination, family_of(r), &key->destination) &&
+	       naive_range(r->match.source_port, key->source_port) &&
+	       naive_range(r->match.destination_port, key->destination_port) &&
+	       naive_index(r->match.in, key->in) && naive_index(r->match.out, key->out) &&
+	       naive_tunnel(r, key);
 }
 
 static unsigned int naive_find(const struct rule rules[], unsigned int n,
@@ -112,14 +115,17 @@ static struct rule random_rule(uint32_t tunnels[], uint64_t *seed)
 	return (struct rule){
 		.action = random_below(seed, 3),
 		.states = (uint8_t)(1 + random_below(seed, 15)),
-		.source = random_side(seed, family),
-		.destination = random_side(seed, family),
-		.family = random_below(seed, 2) == 0 ? family : IP_ANY,
-		.proto = random_below(seed, 2) == 0 ? PROTO_ANY : (uint16_t)random_below(seed, 4),
-		.source_port = random_range(seed),
-		.destination_port = random_range(seed),
-		.in = random_below(seed, 3) == 0 ? random_below(seed, PORTS) : CLASSIFIER_ANY,
-		.out = random_below(seed, 3) == 0 ? random_below(seed, PORTS) : CLASSIFIER_ANY,
+		.match = {.source = random_side(seed, family),
+			.destination = random_side(seed, family),
+			.family = random_below(seed, 2) == 0 ? family : IP_ANY,
+			.proto = random_below(seed, 2) == 0 ? PROTO_ANY
+							    : (uint16_t)random_below(seed, 4),
+			.source_port = random_range(seed),
+			.destination_port = random_range(seed),
+			.in = random_below(seed, 3) == 0 ? random_below(seed, PORTS)
+							 : CLASSIFIER_ANY,
+			.out = random_below(seed, 3) == 0 ? random_below(seed, PORTS)
+							  : CLASSIFIER_ANY},
 		.tunnels = tunnels,
 		.n_tunnels = random_tunnels(tunnels, seed),
 	};
@@ -208,11 +214,11 @@ static void test_model(void **state)
 
 static const struct rule any_rule = {
 	.states = 1 << RULE_NEW | 1 << RULE_ESTABLISHED | 1 << RULE_RELATED | 1 << RULE_INVALID,
-	.proto = PROTO_ANY,
-	.source_port = {0, ACL_PORT_OPAQUE},
-	.destination_port = {0, ACL_PORT_OPAQUE},
-	.in = CLASSIFIER_ANY,
-	.out = CLASSIFIER_ANY,
+	.match = {.proto = PROTO_ANY,
+		.source_port = {0, ACL_PORT_OPAQUE},
+		.destination_port = {0, ACL_PORT_OPAQUE},
+		.in = CLASSIFIER_ANY,
+		.out = CLASSIFIER_ANY},
 };
 
 static const struct classifier_key any_key = {
@@ -330,9 +336,9 @@ static void test_opaque_ports(void **state)
 
 	(void)state;
 	key.source_port = key.destination_port = RTE_BE32(ACL_PORT_OPAQUE);
-	r.source_port = acl_port_range(0, UINT16_MAX);
+	r.match.source_port = acl_port_range(0, UINT16_MAX);
 	assert_true(matches(&r, &key, RULE_NEW));
-	r.destination_port = acl_port_range(1, UINT16_MAX);
+	r.match.destination_port = acl_port_range(1, UINT16_MAX);
 	assert_false(matches(&r, &key, RULE_NEW));
 	key.destination_port = RTE_BE32(UINT16_MAX);
 	assert_true(matches(&r, &key, RULE_NEW));
@@ -344,8 +350,8 @@ static bool icmp_matches(uint16_t min, uint16_t max, uint32_t message)
 	struct rule r = any_rule;
 	struct classifier_key key = any_key;
 
-	r.proto = key.proto = IPPROTO_ICMP;
-	r.source_port = acl_port_range(min, max);
+	r.match.proto = key.proto = IPPROTO_ICMP;
+	r.match.source_port = acl_port_range(min, max);
 	key.source_port = rte_cpu_to_be_32(message);
 	key.destination_port = RTE_BE32(ACL_PORT_RECEIVER);
 	return matches(&r, &key, RULE_NEW);
@@ -390,10 +396,10 @@ static void test_families(void **state)
 
 	(void)state;
 	v6.source = v6.destination = (struct ip_addr){.b = {0x20, 0x01, 0x0d, 0xb8}};
-	r[0].source = net_of("2001:db8:1::/48");
-	r[1].destination = net_of("10.2.0.0/16");
-	r[2].source = r[2].destination = net_of("2001:db8::/32");
-	r[3].source = r[3].destination = net_of("0.0.0.0/0");
+	r[0].match.source = net_of("2001:db8:1::/48");
+	r[1].match.destination = net_of("10.2.0.0/16");
+	r[2].match.source = r[2].match.destination = net_of("2001:db8::/32");
+	r[3].match.source = r[3].match.destination = net_of("0.0.0.0/0");
 	s = rule_set_new(r, 5, &fallback);
 	assert_non_null(s);
 	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &any_key, RULE_NEW), 1);
@@ -406,10 +412,10 @@ static void test_families(void **state)
 	assert_false(matches(&r[3], &v6, RULE_NEW));
 	assert_true(matches(&r[4], &any_key, RULE_NEW));
 	assert_true(matches(&r[4], &v6, RULE_NEW));
-	r[4].family = IP_V6;
+	r[4].match.family = IP_V6;
 	assert_false(matches(&r[4], &any_key, RULE_NEW));
 	assert_true(matches(&r[4], &v6, RULE_NEW));
-	r[4].family = IP_V4;
+	r[4].match.family = IP_V4;
 	assert_true(matches(&r[4], &any_key, RULE_NEW));
 	assert_false(matches(&r[4], &v6, RULE_NEW));
 }
@@ -427,10 +433,10 @@ static void test_many(void **state)
 			uint32_t a = random_below(&seed, 65536), b = random_below(&seed, 65536);
 
 			rules[i] = random_rule(tunnels[i], &seed);
-			rules[i].source_port.min = RTE_MIN(a, b);
-			rules[i].source_port.max = RTE_MAX(a, b);
-			rules[i].destination_port.min = 9000 + a % 9; // far from any_key's
-			rules[i].destination_port.max = 60000;
+			rules[i].match.source_port.min = RTE_MIN(a, b);
+			rules[i].match.source_port.max = RTE_MAX(a, b);
+			rules[i].match.destination_port.min = 9000 + a % 9; // far from any_key's
+			rules[i].match.destination_port.max = 60000;
 		}
 		rules[MANY - 1] = any_rule;
 
