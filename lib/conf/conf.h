@@ -133,14 +133,11 @@ struct conf {
 #define TOP
 #define END
 #define SUBGROUP(...)
-#define LIST(...)
-#include "conf_option.def"
-	struct conf_where control_cpu_where, worker_cpus_where;
-
 #define KIND(id, noun, list, ...)                                                                  \
 	struct conf_##noun *list;                                                                  \
 	unsigned int n_##list;
-#include "conf_kind.def"
+#include "conf_option.def"
+	struct conf_where control_cpu_where, worker_cpus_where;
 	// The devices of this machine, each as a port that has it alone: those of ports, and those
 	// of members with the other settings of their port.
 	struct conf_port *devices;
@@ -156,7 +153,6 @@ struct conf {
 #undef OPTION
 #undef TIMEOUT
 #undef SUBGROUP
-#undef LIST
 #undef AT
 #undef PORTS_AT
 #undef SAME

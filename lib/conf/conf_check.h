@@ -129,7 +129,7 @@ enum ip_family conf_check_selectors(struct conf_reader *r, const struct conf_opt
 bool conf_check_pair(struct conf_reader *r, config_setting_t *item, const struct conf_names *sas,
 	struct conf_policy *p);
 
-// The same of what a rule is about, whose item has these settings; also finds the interfaces in and
+// The same for an item with the settings of struct conf_match; also finds the interfaces in and
 // out among the ports and tunnels (conf_names_sort()).
 void conf_check_match(struct conf_reader *r, enum conf_kind kind, config_setting_t *item,
 	struct conf_match *m, const struct conf_names *ports, const struct conf_names *tunnels);

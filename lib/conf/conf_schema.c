@@ -51,7 +51,7 @@
 		.options = conf_##name_##_options,                                                 \
 		change,                                                                            \
 		.help = (help_)},
-#define LIST(id, noun, list, lo, hi, def_, help_)                                                  \
+#define KIND(id, noun, list, identity, scope, ordered, lo, hi, def_, help_)                        \
 	{.name = #list,                                                                            \
 		.shape = CONF_LIST,                                                                \
 		.options = conf_##noun##_options,                                                  \
@@ -102,7 +102,7 @@ extern const struct conf_option conf_lifetime_options[], conf_tfc_options[];
 // --- items of lists ---
 
 const struct conf_kind_info conf_kinds[CONF_KINDS] = {
-#define KIND(id, noun, list, identity, scope, ordered)                                             \
+#define KIND(id, noun, list, identity, scope, ordered, ...)                                        \
 	{#noun, #list, identity, scope, ordered, offsetof(struct conf, list),                      \
 		offsetof(struct conf, n_##list), sizeof(struct conf_##noun),                       \
 		conf_##noun##_options},
