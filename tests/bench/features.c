@@ -40,6 +40,7 @@ static const struct row {
 	{"window_4096", "replay window of 4096 instead of 64", {.window = 4096}, false},
 	{"window_65536", "replay window of 65536", {.window = 65536}, false},
 	{"udp", "ESP in UDP", {.udp = true}, false},
+	{"tunnel", "a route into a tunnel instead of a policy", {.tunnel = true}, false},
 	{"vlan", "tags removed and inserted by the worker", {0}, true},
 	{"fragments_before", "fragmented before ESP, reassembled after", {.mtu = LARGE_MTU}, false},
 	{"fragments_after", "ESP packets fragmented, and reassembled",

@@ -77,6 +77,22 @@ static void policy_write(FILE *f, const struct point *p, unsigned int sa, bool n
 		near ? p->sas + sa : sa);
 }
 
+// The same by a tunnel, whose route the next function writes.
+static void tunnel_write(FILE *f, const struct point *p, unsigned int sa, bool near)
+{
+	fprintf(f, "%s{ name = \"t%u\"; out = \"s%u\"; in = \"s%u\"; }\n", sa > 0 ? "," : "", sa,
+		near ? sa : p->sas + sa, near ? p->sas + sa : sa);
+}
+
+static void route_write(FILE *f, unsigned int sa, bool near)
+{
+	if (near)
+		fprintf(f, "%s{ to = \"10.2.%u.%u/32\"; tunnel = \"t%u\"; }\n", sa > 0 ? "," : "",
+			1 + sa / HOSTS_IN_NET, 1 + sa % HOSTS_IN_NET, sa);
+	else if (sa == 0)
+		fprintf(f, "{ to = \"10.1.0.0/16\"; tunnel = \"t0\"; }\n");
+}
+
 static void policy_v6_write(FILE *f, const struct point *p, bool near)
 {
 	fprintf(f,
@@ -103,9 +119,14 @@ static void conf_write(FILE *f, const struct point *p, bool near)
 	fprintf(f, "sas = (");
 	for (unsigned int i = 0; i < 2 * p->sas; i++)
 		sa_write(f, p, i, near);
-	fprintf(f, ");\npolicies = (");
+	fprintf(f, ");\n%s = (", p->feature.tunnel ? "tunnels" : "policies");
 	for (unsigned int i = 0; i < p->sas; i++)
-		policy_write(f, p, i, near);
+		(p->feature.tunnel ? tunnel_write : policy_write)(f, p, i, near);
+	if (p->feature.tunnel) {
+		fprintf(f, ");\nroutes = (");
+		for (unsigned int i = 0; i < p->sas; i++)
+			route_write(f, i, near);
+	}
 	if (p->feature.inner_v6) {
 		fprintf(f, ",");
 		policy_v6_write(f, p, near);

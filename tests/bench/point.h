@@ -32,6 +32,7 @@ struct feature {
 	bool udp;            // ESP in UDP
 	unsigned int mtu;    // of the tunnel's port, so that packets are fragmented; 0: they fit
 	bool after;          // as ESP packets, else before
+	bool tunnel;         // routes lead into tunnels, in the place of policies
 };
 
 struct point {
