@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "control.h"
+#include "instances.h"
+#include "output.h"
 
 #define TEXT_MAX (64 * 1024) // that a daemon takes, and some more is seen to be too long
 
@@ -92,6 +94,20 @@ static char *change_text(const char *kind, char **words, unsigned int n, const c
 	return text;
 }
 
+// culvertctl tunnel down|up NAME
+static enum exit_code tunnel_order(const struct options *options, char **words)
+{
+	struct answer answer;
+	char *request;
+
+	if (asprintf(&request, "tunnel-%s %s", words[0], words[1]) < 0)
+		err(EXIT_FAILED, NULL);
+	control_order(&answer, instance_choose(options->instance), request);
+	answer_fini(&answer);
+	free(request);
+	return options->json ? output_json(json_pack("{s:s}", "result", words[0])) : EXIT_OK;
+}
+
 enum exit_code command_change(const struct options *options, char **words)
 {
 	const char *kind = words[-1], *settings;
@@ -101,6 +117,9 @@ enum exit_code command_change(const struct options *options, char **words)
 
 	while (words[n] != NULL)
 		n++;
+	if (n == 2 && strcmp(kind, "tunnel") == 0 &&
+		(strcmp(words[0], "down") == 0 || strcmp(words[0], "up") == 0))
+		return tunnel_order(options, words);
 	if (n < 2)
 		errx(EXIT_USAGE,
 			"%s: expected \"add\" or \"set\" and settings, or \"del\" and a name",

@@ -15,6 +15,8 @@
 //   flush-neighbours FILTER  remove the learnt neighbours that match: "neighbours removed: NUMBER"
 //   trace FILTER    trace packets: count=NUMBER and filters; then /culvert/trace_steps has them
 //   trace-stop trace=NUMBER
+//   tunnel-down NAME  take the tunnel down that routes lead into
+//   tunnel-up NAME    let it be up again
 //   ike NAME        and from the next line on, changes of an IKE daemon: as of
 //                   conf_ike_read(); messages call it NAME
 //   change NAME     and from the next line on, changes as of conf_change(); messages call

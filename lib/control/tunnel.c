@@ -11,6 +11,7 @@
 #include "originate.h"
 #include "peers.h"
 #include "policy_find.h"
+#include "tunnel_state.h"
 
 // Tunnels that one call of tunnels_tick() checks; with more, the next call continues after them.
 #define TUNNELS_AT_ONCE 4096u
@@ -117,6 +118,8 @@ void tunnels_set(struct control *c, struct tunnels *t, const struct snapshot *be
 		tunnel->since_ms = old != NULL ? old->since_ms : received_ms(c, p, 0);
 		if (old != NULL) {
 			tunnel->state = old->state;
+			tunnel->down = old->down;
+			tunnel->ordered_down = old->ordered_down;
 			tunnel->life = old->life;
 			tunnel->probes = old->probes;
 			tunnel->probe_ms = old->probe_ms;
@@ -151,13 +154,6 @@ static void post_state(const struct tunnel *t, const struct spd_policy *p, uint6
 	else if (t->state == TUNNEL_SILENT)
 		event_post(TUNNEL_SILENT, tunnel, sa, EVENT_TEXT(peer_format(peer, p)),
 			EVENT_NUMBER(now_ms - t->life.unanswered_ms));
-}
-
-const struct conf_probe *tunnel_probe(const struct control *c, const struct tunnel *t)
-{
-	static const struct conf_probe none;
-
-	return t->policy < c->conf->n_policies ? &c->conf->policies[t->policy].probe : &none;
 }
 
 static bool probe_send(struct control *c, struct tunnel *t, struct sa_out *sa, uint64_t now_ms)
@@ -196,12 +192,6 @@ static void probe(struct control *c, struct tunnel *t, struct sa_out *sa, uint64
 		return;
 	t->probes++;
 	t->probe_ms = now_ms;
-}
-
-// Long enough for three probes without an answer.
-static uint32_t patience_ms(const struct conf_probe *p)
-{
-	return RTE_MAX(TUNNEL_PATIENCE_MS, ip_addr_is_none(&p->addr) ? 0 : 2000 * p->interval_s);
 }
 
 // A dummy is meant to be dropped. A packet that policy drops was counted as passed before.
@@ -257,9 +247,10 @@ static void tunnel_check(struct control *c, struct tunnel *t, const struct spd_p
 		&t->life, sent != t->sent, received_ms(c, p, t->since_ms), patience_ms, now_ms);
 	t->sent = sent;
 	t->reason = drops_check(c, t, p, patience_ms, now_ms);
-	t->state = out->sa.ended != DROP_NONE ? TUNNEL_STOPPED
-		   : t->reason != DROP_NONE   ? TUNNEL_FAILING
-					      : t->life.state;
+	t->state = t->down != TUNNEL_NOT_DOWN   ? TUNNEL_DOWN
+		   : out->sa.ended != DROP_NONE ? TUNNEL_STOPPED
+		   : t->reason != DROP_NONE     ? TUNNEL_FAILING
+						: t->life.state;
 	if (t->state != before && t->posts)
 		post_state(t, p, now_ms);
 }
@@ -268,7 +259,9 @@ static void configured_check(struct control *c, struct tunnel *t, uint64_t now_m
 {
 	const struct spd_policy *p = spd_at(c->snapshot->spd, t->policy);
 
-	tunnel_check(c, t, p, patience_ms(tunnel_probe(c, t)), now_ms);
+	if (spd_policy_is_routed(p))
+		tunnel_state_check(c, t, p, now_ms);
+	tunnel_check(c, t, p, tunnel_patience_ms(tunnel_probe(c, t)), now_ms);
 	probe(c, t, p->out, now_ms);
 }
 

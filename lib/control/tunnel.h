@@ -19,7 +19,3 @@ void tunnels_set(struct control *c, struct tunnels *t, const struct snapshot *be
 
 // Call it every 100 ms, after expiry_tick(), with the gateway's lock.
 void tunnels_tick(struct control *c, uint64_t now_ms);
-
-// The settings of its pings; without an address there are none: a tunnel that routes lead into has
-// none.
-const struct conf_probe *tunnel_probe(const struct control *c, const struct tunnel *t);

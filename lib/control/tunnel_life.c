@@ -7,6 +7,17 @@ const char *const tunnel_state_names[TUNNEL_STATES] = {
 	[TUNNEL_SILENT] = "silent",
 	[TUNNEL_FAILING] = "failing",
 	[TUNNEL_STOPPED] = "stopped",
+	[TUNNEL_DOWN] = "down",
+};
+
+const char *const tunnel_down_names[TUNNEL_DOWNS] = {
+	[TUNNEL_NOT_DOWN] = "-",
+	[TUNNEL_DOWN_ORDER] = "command",
+	[TUNNEL_DOWN_NO_SA] = "no_sa",
+	[TUNNEL_DOWN_STOPPED] = "stopped",
+	[TUNNEL_DOWN_PEER] = "peer_unknown",
+	[TUNNEL_DOWN_LINK] = "link",
+	[TUNNEL_DOWN_PROBE] = "probe",
 };
 
 static void note_sent(struct tunnel_life *l, uint32_t patience_ms, uint64_t now_ms)

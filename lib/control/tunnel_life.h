@@ -15,15 +15,30 @@ enum tunnel_state {
 	TUNNEL_SILENT,  // packets have been sent for TUNNEL_PATIENCE_MS, and nothing was received
 	TUNNEL_FAILING, // for as long, its SAs have dropped every packet of one direction
 	TUNNEL_STOPPED, // the outbound SA has reached a hard lifetime, or its last sequence number
+	TUNNEL_DOWN,    // routes lead into it, and it takes no packets
 	TUNNEL_STATES
 };
+
+// Why a tunnel that routes lead into takes no packets.
+enum tunnel_down {
+	TUNNEL_NOT_DOWN,
+	TUNNEL_DOWN_ORDER,   // an operator has taken it down
+	TUNNEL_DOWN_NO_SA,   // IKE has no SA for it
+	TUNNEL_DOWN_STOPPED, // as TUNNEL_STOPPED
+	TUNNEL_DOWN_PEER,    // the endpoint of the peer is not known
+	TUNNEL_DOWN_LINK,    // of the port that leads to the peer
+	TUNNEL_DOWN_PROBE,   // probes are not answered
+	TUNNEL_DOWNS
+};
+
+extern const char *const tunnel_down_names[TUNNEL_DOWNS];
 
 extern const char *const tunnel_state_names[TUNNEL_STATES];
 
 #define TUNNEL_PATIENCE_MS 10000
 
 struct tunnel_life {
-	enum tunnel_state state; // neither TUNNEL_FAILING nor TUNNEL_STOPPED
+	enum tunnel_state state; // one of the first three
 	uint64_t received_ms;    // last packet; 0: none
 	uint64_t sent_ms;        // last packet; 0: none
 	uint64_t unanswered_ms;  // first packet since the last that was received; 0: none
@@ -50,7 +65,9 @@ struct tunnel {
 	uint64_t since_ms;       // packets up to then were received before there was the tunnel
 	uint64_t probes;         // sent
 	uint64_t probe_ms;       // when the last was; 0: none was
-	enum tunnel_state state; // that of life, TUNNEL_FAILING or TUNNEL_STOPPED
+	enum tunnel_state state; // that of life, TUNNEL_FAILING, TUNNEL_STOPPED or TUNNEL_DOWN
+	enum tunnel_down down;   // of a tunnel that routes lead into
+	bool ordered_down;
 	struct tunnel_life life;
 	enum drop reason;             // for which it is failing; DROP_NONE: it is not
 	struct tunnel_drops drops[2]; // by enum sa_direction

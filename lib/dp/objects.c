@@ -59,12 +59,23 @@ void objects_free(struct objects *o)
 	free(o);
 }
 
+void objects_out_set(struct objects *o, uint16_t number, struct sa_out *sa)
+{
+	atomic_store_explicit(&o->policy_out[number], sa, memory_order_release);
+}
+
+static bool is_down(const struct objects *o, uint16_t number, const struct spd_policy *policy)
+{
+	return spd_policy_is_routed(policy) && o->policy[number] != NULL &&
+	       objects_out(o, number) == NULL;
+}
+
 void objects_policy_set(struct objects *o, uint16_t number, const struct spd_policy *policy)
 {
-	if (policy != NULL)
-		atomic_store_explicit(&o->policy_out[number], policy->out, memory_order_release);
-	else
+	if (policy == NULL)
 		decisions_reset(o->decisions[DECIDER_POLICY], number);
+	else if (!is_down(o, number, policy))
+		objects_out_set(o, number, policy->out);
 	atomic_store_explicit(&o->policy[number], policy, memory_order_release);
 }
 

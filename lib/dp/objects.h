@@ -32,8 +32,9 @@ struct objects {
 	struct sa_udp_index *_Atomic sa_out_by_udp;
 	struct spi_set awaited; // of inbound SAs that are not added yet
 
-	// By number of the policy: the policy; the SA that it sends through, NULL: none. The
-	// control thread replaces them.
+	// By number of the policy: the policy; the SA that it sends through, NULL: none. That of a
+	// tunnel that routes lead into is NULL while the tunnel is down: all routes and flows see
+	// this one store. The control thread replaces them.
 	const struct spd_policy *_Atomic *policy;
 	struct sa_out *_Atomic *policy_out;
 	// Counters by number, which workers write (decisions.h).
@@ -74,6 +75,16 @@ bool objects_sad_grow(
 // thread.
 struct sad *objects_sad_replace(struct objects *o, enum sa_direction direction, struct sad *grown);
 
-// Lets the number name the policy, and sets the SA that it sends through. NULL: no worker uses the
-// policy any more, so that its counters begin at 0 again. Control thread.
+// Lets the number name the policy, and sets the SA that it sends through, but not that of a tunnel
+// that is down. NULL: no worker uses the policy any more, so that its counters begin at 0 again.
+// Control thread.
 void objects_policy_set(struct objects *o, uint16_t number, const struct spd_policy *policy);
+
+// Sets the SA that a policy sends through; NULL: a tunnel is down. Control thread.
+void objects_out_set(struct objects *o, uint16_t number, struct sa_out *sa);
+
+// The SA that a policy sends through. Any thread.
+static inline struct sa_out *objects_out(const struct objects *o, uint16_t number)
+{
+	return atomic_load_explicit(&o->policy_out[number], memory_order_acquire);
+}

@@ -265,19 +265,26 @@ enum drop policy_protect(struct worker *w, struct pkt *p, const struct spd_polic
 	return DROP_ACQUIRE;
 }
 
-// Whether nothing can be sent through the tunnel: the SA is stopped, or its peer is not known.
-static bool is_down(const struct sa_out *sa)
+// The packet is to be protected by the SA of a tunnel that routes lead into. The control thread
+// finds a moment later that the SA is stopped, or its peer not known.
+static enum drop protect_by_route(
+	const struct worker *w, struct pkt *p, const struct spd_policy *tunnel)
 {
-	return atomic_load_explicit(&sa->sa.per_packet.stop, memory_order_relaxed) != DROP_NONE ||
-	       sa_out_path(sa)->nexthop == NULL;
+	struct sa_out *sa = objects_out(w->snapshot->objects, tunnel->number);
+
+	if (sa == NULL || sa_out_path(sa)->nexthop == NULL ||
+		atomic_load_explicit(&sa->sa.per_packet.stop, memory_order_relaxed) != DROP_NONE)
+		return DROP_TUNNEL_DOWN;
+	p->sa_out = sa;
+	return DROP_NONE;
 }
 
 static enum drop apply_outbound(struct worker *w, struct pkt *p, const struct spd_policy *policy)
 {
 	if (policy == NULL)
 		return DROP_NO_POLICY;
-	if (unlikely(spd_policy_is_routed(policy)) && is_down(policy->out))
-		return DROP_TUNNEL_DOWN;
+	if (unlikely(spd_policy_is_routed(policy)))
+		return protect_by_route(w, p, policy);
 	if (policy->action == SPD_DISCARD)
 		return DROP_POLICY_DISCARD;
 	return policy->action == SPD_PROTECT ? policy_protect(w, p, policy) : DROP_NONE;

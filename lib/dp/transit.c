@@ -243,6 +243,8 @@ static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct 
 
 	p->in_by = p->sa_in != NULL ? d->by.in : 0;
 	sa = flow_egress_sa(d->egress);
+	if (unlikely(sa == NULL && (d->egress & FLOW_PROTECT) != 0))
+		return DROP_TUNNEL_DOWN;
 	p->sa_out = sa;
 	if (TRACED)
 		trace_flow(w, p, flow_of_dir(own, fp->dir), d->by);

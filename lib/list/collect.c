@@ -11,7 +11,7 @@
 
 #include "ike_tables.h"
 #include "peers.h"
-#include "tunnel.h"
+#include "tunnel_state.h"
 
 #define NEIGH_AT_ONCE 4096 // copied: the table is stepped through from its start each time
 
@@ -185,7 +185,8 @@ bool collect_tunnels(void *view, const struct control *c, unsigned int i)
 		.probe = "-",
 		.probes = t->probes,
 		.state = tunnel_state_names[t->state],
-		.reason = t->state == TUNNEL_FAILING ? drop_info[t->reason].name : "-",
+		.reason = t->state == TUNNEL_FAILING ? drop_info[t->reason].name
+						     : tunnel_down_names[t->down],
 		.received_ms = l->received_ms != 0 ? now_ms - l->received_ms : UINT64_MAX,
 		.silent_ms = t->state == TUNNEL_SILENT ? now_ms - l->unanswered_ms : UINT64_MAX,
 	};

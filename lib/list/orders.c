@@ -7,6 +7,7 @@
 #include "collect.h"
 #include "filter.h"
 #include "tracing.h"
+#include "tunnel_state.h"
 
 #define AT_ONCE 1024 // neighbours, with the gateway's lock
 
@@ -88,10 +89,34 @@ static bool trace_stop(struct control *c, const char *filter, char *text, size_t
 	return true;
 }
 
+static bool tunnel_order(struct control *c, const char *name, bool down, char *text, size_t size)
+{
+	bool done;
+
+	pthread_mutex_lock(&c->lock);
+	done = tunnel_state_order(c, name, down, c->io->now_ms());
+	pthread_mutex_unlock(&c->lock);
+	if (!done)
+		snprintf(text, size, "no tunnel of the list tunnels has the name \"%s\"", name);
+	return done;
+}
+
+static bool tunnel_down(struct control *c, const char *name, char *text, size_t size)
+{
+	return tunnel_order(c, name, true, text, size);
+}
+
+static bool tunnel_up(struct control *c, const char *name, char *text, size_t size)
+{
+	return tunnel_order(c, name, false, text, size);
+}
+
 const struct request_at_once orders[] = {
 	{"flush", flush},
 	{"flush-neighbours", flush_neighbours},
 	{"trace", trace_start},
 	{"trace-stop", trace_stop},
+	{"tunnel-down", tunnel_down},
+	{"tunnel-up", tunnel_up},
 	{NULL, NULL},
 };

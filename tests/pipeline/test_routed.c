@@ -186,6 +186,27 @@ static void test_down_sends_nothing_in_clear(void **state)
 	gateway_free(g);
 }
 
+// The control thread takes it down by one store, which known flows see, too.
+static void test_one_store_takes_it_down(void **state)
+{
+	struct gateway *g = gateway("", "");
+	struct objects *o = g->snapshot->objects;
+	const struct frame known = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.7.7")),
+			   new = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.8.8"));
+	const uint16_t b = spd_at(g->snapshot->spd, spd_count_policies(g->snapshot->spd))->number;
+
+	(void)state;
+	expect_into(g, "10.2.7.7", "to-b");
+	objects_out_set(o, b, NULL);
+	expect_dropped(g, &known, DROP_TUNNEL_DOWN);
+	expect_dropped(g, &new, DROP_TUNNEL_DOWN);
+	expect_into(g, "10.3.7.7", "to-c");
+	objects_out_set(o, b, gateway_sa_out(g, "to-b"));
+	expect_into(g, "10.2.7.7", "to-b");
+	expect_into(g, "10.2.8.8", "to-b");
+	gateway_free(g);
+}
+
 static void test_from_one_tunnel_into_another(void **state)
 {
 	struct gateway *g = gateway("", "");
@@ -345,6 +366,7 @@ int main(void)
 		pipeline_test(test_loose_needs_a_route),
 		pipeline_test(test_clear_text_from_tunnels_source),
 		pipeline_test(test_down_sends_nothing_in_clear),
+		pipeline_test(test_one_store_takes_it_down),
 		pipeline_test(test_from_one_tunnel_into_another),
 		pipeline_test(test_replies_go_back),
 		pipeline_test(test_rules_match_tunnels),

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tunnel_state.h"
+
+#include <string.h>
+
+#include "event_log.h"
+
+const struct conf_probe *tunnel_probe(const struct control *c, const struct tunnel *t)
+{
+	static const struct conf_probe none;
+
+	return t->policy < c->conf->n_policies ? &c->conf->policies[t->policy].probe : &none;
+}
+
+uint32_t tunnel_patience_ms(const struct conf_probe *p)
+{
+	return RTE_MAX(TUNNEL_PATIENCE_MS, ip_addr_is_none(&p->addr) ? 0 : 2000 * p->interval_s);
+}
+
+// Without an answer to its probes a tunnel is down, also before the first one.
+static bool probe_fails(const struct control *c, const struct tunnel *t, uint64_t now_ms)
+{
+	const struct conf_probe *probe = tunnel_probe(c, t);
+
+	return !ip_addr_is_none(&probe->addr) && t->life.state != TUNNEL_UP &&
+	       t->life.unanswered_ms != 0 &&
+	       now_ms - t->life.unanswered_ms >= tunnel_patience_ms(probe);
+}
+
+static enum tunnel_down find_reason(
+	const struct control *c, const struct tunnel *t, const struct sa_out *out, uint64_t now_ms)
+{
+	const struct nexthop *to = out != NULL ? sa_out_path(out)->nexthop : NULL;
+
+	if (t->ordered_down)
+		return TUNNEL_DOWN_ORDER;
+	if (out == NULL)
+		return TUNNEL_DOWN_NO_SA;
+	if (out->sa.per_packet.stop != DROP_NONE)
+		return TUNNEL_DOWN_STOPPED;
+	if (to == NULL)
+		return TUNNEL_DOWN_PEER;
+	if (!c->links[to->iface].up)
+		return TUNNEL_DOWN_LINK;
+	return probe_fails(c, t, now_ms) ? TUNNEL_DOWN_PROBE : TUNNEL_NOT_DOWN;
+}
+
+void tunnel_state_check(
+	struct control *c, struct tunnel *t, const struct spd_policy *p, uint64_t now_ms)
+{
+	const enum tunnel_down before = t->down;
+	struct sa_out *out = p->out;
+
+	t->down = find_reason(c, t, out, now_ms);
+	objects_out_set(c->snapshot->objects, p->number, t->down == TUNNEL_NOT_DOWN ? out : NULL);
+	if (t->down != TUNNEL_NOT_DOWN)
+		t->state = TUNNEL_DOWN;
+	if (t->down == before)
+		return;
+	if (t->down == TUNNEL_NOT_DOWN)
+		event_post(TUNNEL_USABLE, EVENT_TEXT(p->name), EVENT_TEXT(out->sa.live.name));
+	else
+		event_post(TUNNEL_DOWN, EVENT_TEXT(p->name),
+			EVENT_TEXT(out != NULL ? out->sa.live.name : ""),
+			EVENT_TEXT(tunnel_down_names[t->down]));
+}
+
+bool tunnel_state_order(struct control *c, const char *name, bool down, uint64_t now_ms)
+{
+	for (unsigned int i = 0; i < c->tunnels.n; i++) {
+		struct tunnel *t = &c->tunnels.item[i];
+		const struct spd_policy *p = spd_at(c->snapshot->spd, t->policy);
+
+		if (!spd_policy_is_routed(p) || strcmp(p->name, name) != 0)
+			continue;
+		t->ordered_down = down;
+		tunnel_state_check(c, t, p, now_ms);
+		return true;
+	}
+	return false;
+}
