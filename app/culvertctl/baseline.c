@@ -176,13 +176,10 @@ static void object_subtract(const char *list, json_t *object, const json_t *befo
 
 static void since_print(const json_t *baseline)
 {
-	time_t at = (time_t)object_number(baseline, "at");
-	char text[32] = "";
-	struct tm when;
+	char at[OUTPUT_TIME_MAX];
 
-	if (localtime_r(&at, &when) != NULL)
-		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &when);
-	warnx("counting since %s; \"culvertctl clear undo\" counts from the start again", text);
+	warnx("counting since %s; \"culvertctl clear undo\" counts from the start again",
+		output_time(at, (time_t)object_number(baseline, "at")));
 }
 
 void baseline_subtract(const char *instance, const char *list, json_t *objects)

@@ -31,7 +31,8 @@ typedef enum exit_code command_fn(const struct options *options, char **words);
 command_fn command_apply, command_bind, command_change, command_clear, command_devices,
 	command_complete, command_diff, command_events, command_explain, command_flush,
 	command_help, command_keygen, command_list, command_peer_config, command_reload,
-	command_save, command_show, command_top, command_trace, command_unbind, command_watch;
+	command_save, command_show, command_status, command_top, command_trace, command_unbind,
+	command_watch;
 
 // The list "config" of show: no words.
 command_fn command_show_config;

@@ -11,7 +11,7 @@
 #include "query.h"
 
 // The commands from there on are those of kinds of items.
-#define FIRST_KIND 11
+#define FIRST_KIND 12
 enum {
 #define KIND(...)
 #define COMMAND(noun, ...) COMMAND_##noun,
@@ -21,6 +21,10 @@ enum {
 #define AFTER_KINDS (FIRST_KIND + KIND_COMMANDS)
 
 const struct command commands[] = {
+	{"status", "",
+		"print whether all is well: ports, tunnels, growing drops, unsaved changes; exit "
+		"code 3 if it is not",
+		command_status, true, NULL},
 	{"show", " LIST [NAME|FILTER VALUE...]",
 		"print a list, or one object with all fields; see below", command_show, false,
 		complete_show},
@@ -264,7 +268,7 @@ void help_print(FILE *out)
 	putc('\n', out);
 	options_print(out, NULL);
 	topics_print(out, NULL);
-	fputs("\nExit codes: 0 success, 1 failure, 2 usage error.\n", out);
+	fputs("\nExit codes: 0 success, 1 failure, 2 usage error, 3 (status) degraded.\n", out);
 }
 
 enum exit_code command_help(const struct options *options, char **words)

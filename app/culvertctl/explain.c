@@ -12,42 +12,17 @@
 #include "field.h"
 #include "nearest.h"
 
-#define LABEL 12 // characters
-#define WIDTH 80 // where there is no terminal
-
 static const char *scope_name(const struct drop_info *d)
 {
 	return d->scope == DROP_SCOPE_SA ? "gateway and SA" : "gateway";
 }
 
-// Prints a label and text beside it, in lines of words that fit the width; nothing without text.
-static void paragraph_print(const char *label, const char *text)
-{
-	size_t width = output_width() != 0 ? output_width() : WIDTH;
-	size_t used = LABEL;
-
-	if (text[0] == '\0')
-		return;
-	printf("%-*s", LABEL, label);
-	while (*text != '\0') {
-		size_t len = strcspn(text, " ");
-
-		if (used > LABEL && used + 1 + len > width) {
-			printf("\n%*s", LABEL, "");
-			used = LABEL;
-		}
-		used += (size_t)printf("%s%.*s", used > LABEL ? " " : "", (int)len, text);
-		text += len + strspn(text + len, " ");
-	}
-	putchar('\n');
-}
-
 static void reason_print(const struct drop_info *d)
 {
-	paragraph_print("Reason", d->name);
-	paragraph_print("Counted on", scope_name(d));
-	paragraph_print("A packet", d->help);
-	paragraph_print("What to do", d->advice);
+	output_paragraph(stdout, "Reason", d->name);
+	output_paragraph(stdout, "Counted on", scope_name(d));
+	output_paragraph(stdout, "A packet", d->help);
+	output_paragraph(stdout, "What to do", d->advice);
 }
 
 static json_t *reason_object(const struct drop_info *d)
@@ -124,7 +99,7 @@ static void setting_print(const json_t *setting)
 		{"Meaning", "help"}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		paragraph_print(rows[i][0], object_text(setting, rows[i][1]));
+		output_paragraph(stdout, rows[i][0], object_text(setting, rows[i][1]));
 }
 
 static enum exit_code settings_explain(const struct options *options, struct settings *s)
@@ -165,9 +140,9 @@ static enum exit_code fields_print(const struct options *options, json_t *fields
 			command, sizeof(command), "culvertctl show %s", object_text(field, "list"));
 		if (i > 0)
 			putchar('\n');
-		paragraph_print("Field", object_text(field, "field"));
-		paragraph_print("Shown by", command);
-		paragraph_print("Meaning", object_text(field, "help"));
+		output_paragraph(stdout, "Field", object_text(field, "field"));
+		output_paragraph(stdout, "Shown by", command);
+		output_paragraph(stdout, "Meaning", object_text(field, "help"));
 	}
 	json_decref(fields);
 	return EXIT_OK;

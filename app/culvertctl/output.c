@@ -9,7 +9,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define GAP "  "
+#define GAP   "  "
+#define LABEL 12 // characters
+#define WIDTH 80 // where there is no terminal
 
 struct column {
 	const char *key;
@@ -55,6 +57,63 @@ void output_text(FILE *out, const char *text)
 			fprintf(out, "\\x%02x", (unsigned char)*c);
 		else
 			putc(*c, out);
+}
+
+// The text as output_text() writes it, in new memory.
+static char *quoted_new(const char *text)
+{
+	char *quoted = NULL;
+	size_t len;
+	FILE *out = open_memstream(&quoted, &len);
+
+	if (out == NULL)
+		err(EXIT_FAILED, NULL);
+	output_text(out, text);
+	if (fclose(out) != 0)
+		err(EXIT_FAILED, NULL);
+	return quoted;
+}
+
+void output_paragraph(FILE *out, const char *label, const char *text)
+{
+	size_t width = output_width() != 0 ? output_width() : WIDTH, used = LABEL;
+	char *quoted;
+
+	if (text[0] == '\0')
+		return;
+	quoted = quoted_new(text);
+	fprintf(out, "%-*s", LABEL, label);
+	for (const char *word = quoted; *word != '\0';) {
+		size_t len = strcspn(word, " ");
+
+		if (used > LABEL && used + 1 + len > width) {
+			fprintf(out, "\n%*s", LABEL, "");
+			used = LABEL;
+		}
+		used += (size_t)fprintf(out, "%s%.*s", used > LABEL ? " " : "", (int)len, word);
+		word += len + strspn(word + len, " ");
+	}
+	putc('\n', out);
+	free(quoted);
+}
+
+const char *output_duration(char text[OUTPUT_TIME_MAX], json_int_t seconds)
+{
+	long s = (long)seconds;
+
+	snprintf(text, OUTPUT_TIME_MAX, "%ld d %02ld:%02ld:%02ld", s / 86400, s / 3600 % 24,
+		s / 60 % 60, s % 60);
+	return text;
+}
+
+const char *output_time(char text[OUTPUT_TIME_MAX], time_t at)
+{
+	struct tm when;
+
+	text[0] = '\0';
+	if (localtime_r(&at, &when) != NULL)
+		strftime(text, OUTPUT_TIME_MAX, "%Y-%m-%d %H:%M:%S", &when);
+	return text;
 }
 
 static void put_value(FILE *out, json_t *value);

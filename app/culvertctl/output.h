@@ -5,11 +5,13 @@
 #include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <time.h>
 
 enum exit_code {
 	EXIT_OK,
 	EXIT_FAILED,
-	EXIT_USAGE, // the command line needs a change
+	EXIT_USAGE,    // the command line needs a change
+	EXIT_DEGRADED, // of status
 };
 
 // Characters in a line of the terminal; 0: no terminal, no limit.
@@ -26,6 +28,16 @@ void output_text(FILE *out, const char *text);
 // A table wider than the terminal is continued below itself, each part with the first column in
 // front; if several rows have the same there, with their numbers. Without memory the program ends.
 void output_rows(FILE *out, json_t *rows);
+
+// Writes a label and text beside it, quoted as above, in lines of words that fit the terminal, or
+// 80 columns. Nothing without text.
+void output_paragraph(FILE *out, const char *label, const char *text);
+
+#define OUTPUT_TIME_MAX 32
+
+// "1 d 02:03:04", and the local time; in text, which is returned.
+const char *output_duration(char text[OUTPUT_TIME_MAX], json_int_t seconds);
+const char *output_time(char text[OUTPUT_TIME_MAX], time_t at);
 
 // Prints a value for programs, and gives up the reference to it.
 enum exit_code output_json(json_t *value);

@@ -63,6 +63,10 @@ struct conf_changes {
 // Returns NULL without memory.
 struct conf_changes *conf_diff(const struct conf *from, const struct conf *to);
 
+// How many items and settings of a running configuration were changed at run time, so that the file
+// may lack them. A reload begins at 0 again.
+unsigned int conf_unsaved_count(const struct conf *conf);
+
 // Adds a change to a list, for a caller inside lib/conf that runs in an arena.
 void conf_changes_add(struct conf_changes *list, struct conf_change c);
 

@@ -16,6 +16,11 @@ void conf_unsaved_copy(struct conf_tree *to, const struct conf_tree *from)
 		note(to, from->unsaved->change[i]);
 }
 
+unsigned int conf_unsaved_count(const struct conf *conf)
+{
+	return conf->tree->unsaved->n;
+}
+
 static bool is_item(const struct conf_change *c, enum conf_kind kind, const char *name)
 {
 	return c->kind == kind && strcmp(c->name, name) == 0;

@@ -122,6 +122,12 @@ struct ike_state {
 	struct snapshot *spare;   // for the next one, if there is no memory
 };
 
+// The last reload, if it was refused.
+struct reload_refusal {
+	uint64_t at_ms; // 0: it was not
+	char why[128];  // the first mistake, printable ASCII, as much as telemetry sends
+};
+
 // See tracing.h.
 struct tracing {
 	struct trace *trace; // NULL: there never was one
@@ -151,6 +157,7 @@ struct control {
 	struct conf *conf;
 	struct build_port ports[PORTS_MAX]; // by index of conf->ports, as all about ports
 	struct snapshot *_Atomic snapshot;  // read by workers
+	struct reload_refusal refusal;
 	bool loading; // another snapshot is being made from it, which must stay meanwhile
 	// Fields of the next configuration, by port. The loading thread reads them.
 	struct conf_guests guests[PORTS_MAX];

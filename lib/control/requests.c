@@ -141,8 +141,22 @@ static const char *status_of(int rc)
 	return status;
 }
 
+// why: lines; NULL: it was not refused.
+static void refusal_set(const char *why, uint64_t now_ms)
+{
+	struct reload_refusal r = {.at_ms = why != NULL ? now_ms : 0};
+
+	for (size_t i = 0; why != NULL && strchr("\n", why[i]) == NULL && i + 1 < sizeof(r.why);
+		i++)
+		r.why[i] = (char)(why[i] >= ' ' && why[i] <= '~' ? why[i] : '?');
+	pthread_mutex_lock(&requests.at.c->lock);
+	requests.at.c->refusal = r;
+	pthread_mutex_unlock(&requests.at.c->lock);
+}
+
 static const char *reload_finish(int rc)
 {
+	refusal_set(rc < 0 ? written() : NULL, requests.at.c->io->now_ms());
 	if (rc < 0) {
 		log_lines(LOG_LEVEL_ERROR, "", written(), strlen(written()));
 		event_post(RELOAD_REFUSED, EVENT_TEXT(written()));

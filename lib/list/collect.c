@@ -9,6 +9,7 @@
 
 #include <rte_malloc.h>
 
+#include "conf_change.h"
 #include "ike_tables.h"
 #include "peers.h"
 #include "tunnel_state.h"
@@ -159,24 +160,39 @@ static void names_in(char text[VIEW_SAS_MAX], const struct control *c, const str
 			in->sa.live.name);
 }
 
+const struct tunnel *collect_tunnel(
+	const struct control *c, unsigned int i, const struct spd_policy **p)
+{
+	if (i >= c->tunnels.n)
+		return ike_tunnel(c, i - c->tunnels.n, p);
+	*p = spd_at(c->snapshot->spd, c->tunnels.item[i].policy);
+	return &c->tunnels.item[i];
+}
+
+uint64_t collect_tunnel_states(uint64_t count[TUNNEL_STATES], const struct control *c)
+{
+	const struct spd_policy *p;
+	const struct tunnel *t;
+	unsigned int n;
+
+	memset(count, 0, TUNNEL_STATES * sizeof(count[0]));
+	for (n = 0; (t = collect_tunnel(c, n, &p)) != NULL; n++)
+		count[t->state]++;
+	return n;
+}
+
 bool collect_tunnels(void *view, const struct control *c, unsigned int i)
 {
 	struct tunnels_view *v = view;
 	uint64_t now_ms = c->io->now_ms();
 
-	const struct ip_addr *probe = NULL;
+	const struct ip_addr *probe;
 	const struct spd_policy *p;
-	const struct tunnel *t;
+	const struct tunnel *t = collect_tunnel(c, i, &p);
 
-	if (i < c->tunnels.n) {
-		t = &c->tunnels.item[i];
-		p = spd_at(c->snapshot->spd, t->policy);
-		probe = &tunnel_probe(c, t)->addr;
-	} else {
-		t = ike_tunnel(c, i - c->tunnels.n, &p);
-		if (t == NULL)
-			return false;
-	}
+	if (t == NULL)
+		return false;
+	probe = i < c->tunnels.n ? &tunnel_probe(c, t)->addr : NULL;
 
 	const struct tunnel_life *l = &t->life;
 	const struct sa_out *out = p->out;
@@ -341,29 +357,6 @@ bool collect_drops(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
-unsigned int collect_busiest(const struct control *c, unsigned int number[SA_BUSIEST])
-{
-	const struct sa_list *sas = &c->snapshot->objects->sas;
-	unsigned int n = 0;
-	const struct sa *sa;
-
-	for (unsigned int i = 0; (sa = sa_list_at(sas, i)) != NULL; i++) {
-		uint64_t rate = sa->rate;
-		unsigned int at = n;
-
-		if (n == SA_BUSIEST && rate <= sa_list_at(sas, number[n - 1])->rate)
-			continue;
-		if (n < SA_BUSIEST)
-			n++;
-		else
-			at--;
-		for (; at > 0 && rate > sa_list_at(sas, number[at - 1])->rate; at--)
-			number[at] = number[at - 1];
-		number[at] = i;
-	}
-	return n;
-}
-
 static struct rte_malloc_socket_stats heap_sum(void)
 {
 	struct rte_malloc_socket_stats sum = {0}, s;
@@ -464,6 +457,7 @@ bool collect_totals(void *view, const struct control *c, unsigned int i)
 	v->drops = counters_drops(&v->counters);
 	flow_counters_sum(c->flows, &v->flow);
 	count_neighbours(v->neighbours, c);
+	v->tunnels = collect_tunnel_states(v->tunnels_in, c);
 	event_log_counts(v->events);
 	return true;
 }
@@ -480,6 +474,10 @@ bool collect_info(void *view, const struct control *c, unsigned int i)
 		.uptime_s = (c->io->now_ms() - c->started_ms) / 1000,
 		.generation = c->snapshot->generation,
 		.workers = c->conf->n_workers,
+		.unsaved = conf_unsaved_count(c->conf),
+		.refused_ms =
+			c->refusal.at_ms != 0 ? c->io->now_ms() - c->refusal.at_ms : UINT64_MAX,
 	};
+	strcpy(v->refused, c->refusal.why);
 	return i == 0;
 }

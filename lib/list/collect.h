@@ -21,9 +21,12 @@ bool collect_ike_sa(struct sas_view *v, const struct control *c, const char *nam
 void collect_neighbour_of(
 	struct neighbours_view *v, const struct control *c, const struct neigh_view *n);
 
-// Numbers of the SAs that carry most now, the busiest first. Returns how many.
-#define SA_BUSIEST 16
-unsigned int collect_busiest(const struct control *c, unsigned int number[SA_BUSIEST]);
+// The tunnel of number i and its policy; NULL after the last.
+const struct tunnel *collect_tunnel(
+	const struct control *c, unsigned int i, const struct spd_policy **p);
+
+// Counts tunnels by state. Returns how many there are.
+uint64_t collect_tunnel_states(uint64_t count[TUNNEL_STATES], const struct control *c);
 
 // The sum over workers and control thread.
 struct counters collect_counters(const struct control *c);

@@ -9,6 +9,7 @@
 #include "collect.h"
 #include "filter.h"
 #include "page.h"
+#include "ranking.h"
 
 // Items of a list that are looked at, at once, with the gateway's lock.
 #define STRIDE 256
@@ -18,16 +19,31 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of the pointer
 static const struct view_list *lists;
 static unsigned int n_lists;
 
-static void sa_busiest_page(const struct page *p)
-{
-	unsigned int number[SA_BUSIEST], n = collect_busiest(p->c, number);
-	struct sas_view view;
+typedef void ranking_fn(struct ranking *r, const struct control *c);
+typedef bool collect_fn(void *view, const struct control *c, unsigned int i);
 
-	for (unsigned int i = p->offset; i < n; i++) {
-		collect_sas(&view, p->c, number[i]);
-		if (!page_add_view(p, i, "sas", &view))
+static void ranking_page(
+	const struct page *p, const char *list, ranking_fn *rank, collect_fn *collect)
+{
+	union any_view view;
+	struct ranking r;
+
+	rank(&r, p->c);
+	for (unsigned int i = p->offset; i < r.n; i++) {
+		collect(&view, p->c, r.number[i]);
+		if (!page_add_view(p, i, list, &view))
 			break;
 	}
+}
+
+static void sa_busiest_page(const struct page *p)
+{
+	ranking_page(p, "sas", ranking_busiest_sas, collect_sas);
+}
+
+static void tunnels_worst_page(const struct page *p)
+{
+	ranking_page(p, "tunnels", ranking_worst_tunnels, collect_tunnels);
 }
 
 static void ike_sa_page(const struct page *p)
@@ -84,6 +100,8 @@ static const struct command {
 	{"trace_state", "Whether a trace is on. Parameters: 0; trace=", trace_state_page},
 	{"trace_steps", "Steps of traced packets. Parameters: number of the first; trace=",
 		trace_steps_page},
+	{"tunnels_worst", "Tunnels that are not up, the worst first, at most 16",
+		tunnels_worst_page},
 };
 
 // DPDK's own requests about devices. They would read a device while the device thread closes it:

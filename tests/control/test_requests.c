@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "collect.h"
 #include "conf_apply.h"
 #include "configure.h"
 #include "desk.h"
@@ -163,6 +164,7 @@ static void test_discard_only_on_demand(void **state)
 	char path[] = "/tmp/test_requests.XXXXXX";
 	struct conf *file = desk.conf;
 	FILE *f = fdopen(mkstemp(path), "w");
+	struct info_view info;
 
 	(void)state;
 	desk_conf_write(f, "", "");
@@ -173,11 +175,20 @@ static void test_discard_only_on_demand(void **state)
 	check("reload", "refused",
 		"a reload would discard 1 run-time change: write to /tmp/test_requests.");
 	check("reload", "refused", "\nrule \"r\" removed\n");
+	desk_now += 5000;
+	assert_true(collect_info(&info, &desk, 0));
+	assert_int_equal(info.unsaved, 1);
+	assert_int_equal(info.refused_ms, 5000);
+	assert_non_null(strstr(info.refused, "a reload would discard 1 run-time change: write to"));
+	assert_null(strchr(info.refused, '\n'));
 	requests_tick(true, desk_now);
 	requests_tick(false, desk_now);
 	desk_expect_log("rule \"r\" removed");
 	check("diff", "different", "\"run_time\": true");
 	check("reload discard", "ok", "generation 1\n");
+	assert_true(collect_info(&info, &desk, 0));
+	assert_int_equal(info.refused_ms, UINT64_MAX);
+	assert_string_equal(info.refused, "");
 	desk_expect_log("run-time change discarded: rule \"r\" removed");
 	conf_free(desk.conf);
 	desk.conf = file;

@@ -3,6 +3,7 @@
 #include "collect.h"
 #include "desk.h"
 #include "metrics_text.h"
+#include "ranking.h"
 
 // The text of a field of a list's view.
 static const char *shown(const char *list, const void *view, const char *name)
@@ -143,17 +144,48 @@ static void test_sa_options(void **state)
 
 static void test_busiest(void **state)
 {
-	unsigned int number[SA_BUSIEST];
+	struct ranking r;
 	struct sas_view v;
 
 	(void)state;
 	desk_sa_in("in-6")->sa.rate = 1000;
 	desk_sa_out("out-4")->sa.rate = 2000;
-	assert_int_equal(collect_busiest(&desk, number), 6);
-	assert_true(collect_sas(&v, &desk, number[0]));
+	ranking_busiest_sas(&r, &desk);
+	assert_int_equal(r.n, 6);
+	assert_true(collect_sas(&v, &desk, r.number[0]));
 	assert_string_equal(v.name, "out-4");
-	assert_true(collect_sas(&v, &desk, number[1]));
+	assert_true(collect_sas(&v, &desk, r.number[1]));
 	assert_string_equal(v.name, "in-6");
+}
+
+static void test_worst_tunnels(void **state)
+{
+	struct tunnels tunnels = desk.tunnels;
+	struct tunnel item[40] = {};
+	uint64_t count[TUNNEL_STATES];
+	struct ranking r;
+
+	(void)state;
+	desk.tunnels = (struct tunnels){.item = item, .n = 40};
+	for (unsigned int i = 0; i < 40; i++) {
+		item[i].policy = tunnels.item[0].policy;
+		item[i].state = i < 20 ? TUNNEL_UP : TUNNEL_SILENT;
+		item[i].life.unanswered_ms = desk_now - 20000 - 1000 * (i % 30);
+	}
+	item[3].state = TUNNEL_NEVER;
+	item[21].state = TUNNEL_STOPPED;
+	item[30].state = TUNNEL_FAILING;
+	ranking_worst_tunnels(&r, &desk);
+	assert_int_equal(r.n, RANKING_MAX);
+	assert_int_equal(r.number[0], 21);
+	assert_int_equal(r.number[1], 30);
+	assert_int_equal(r.number[2], 29); // silent for the longest time
+	assert_int_equal(r.number[3], 28);
+	assert_int_equal(collect_tunnel_states(count, &desk), 40);
+	assert_int_equal(count[TUNNEL_UP], 19);
+	assert_int_equal(count[TUNNEL_NEVER], 1);
+	assert_int_equal(count[TUNNEL_SILENT], 18);
+	desk.tunnels = tunnels;
 }
 
 static void test_policies(void **state)
@@ -244,6 +276,7 @@ int main(void)
 		desk_test(test_filters),
 		desk_test(test_sa_options),
 		desk_test(test_busiest),
+		desk_test(test_worst_tunnels),
 		desk_test(test_policies),
 		desk_test(test_tables),
 		desk_test(test_metrics),

@@ -176,6 +176,28 @@ class Case(unittest.TestCase):
             self.assertRegex(err, r"\Aculvertctl[^:]*: ")
         return out if code == 0 else err
 
+    def on_terminal(self, columns, *args, code=0):
+        """Runs culvertctl with a terminal of that width as its output."""
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
+        attributes = termios.tcgetattr(slave)
+        attributes[1] &= ~termios.OPOST  # leave line ends alone
+        termios.tcsetattr(slave, termios.TCSANOW, attributes)
+        process = self.start(*args, stdout=slave)
+        os.close(slave)
+        deadline = threading.Timer(DEADLINE_S, process.kill)
+        deadline.start()
+        with open(master, "rb") as screen:
+            out = b""
+            try:
+                while data := screen.read1():
+                    out += data
+            except OSError:  # EIO: the other end is closed
+                pass
+        deadline.cancel()
+        self.assertEqual(self.finish(process, code)[1], "")
+        return out.decode()
+
     def assert_table(self, out, golden):
         self.assertEqual(out, textwrap.dedent(golden).lstrip("\n"))
 
@@ -235,28 +257,6 @@ class Tables(Case):
             3  tcp_established         1002
             """))
         self.assertNotIn("#", self.on_terminal(200, "show", "flows"))
-
-    def on_terminal(self, columns, *args):
-        """Runs culvertctl with a terminal of that width as its output."""
-        master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
-        attributes = termios.tcgetattr(slave)
-        attributes[1] &= ~termios.OPOST  # leave line ends alone
-        termios.tcsetattr(slave, termios.TCSANOW, attributes)
-        process = self.start(*args, stdout=slave)
-        os.close(slave)
-        deadline = threading.Timer(DEADLINE_S, process.kill)
-        deadline.start()
-        with open(master, "rb") as screen:
-            out = b""
-            try:
-                while data := screen.read1():
-                    out += data
-            except OSError:  # EIO: the other end is closed
-                pass
-        deadline.cancel()
-        self.assertEqual(self.finish(process, 0)[1], "")
-        return out.decode()
 
     def test_one_column(self):
         self.daemon("west", {"routes": [{"to": "10.0.0.0/8"}]})
@@ -727,10 +727,10 @@ class CommandLine(Case):
 
     def test_wrong_command_lines(self):
         for args, message in (
-                (["shwo", "sas"], 'unknown command "shwo", did you mean "show"? Commands: show, top, watch, '),
+                (["shwo", "sas"], 'unknown command "shwo", did you mean "show"? Commands: status, show, top, watch, '),
                 (["list", "all"], "list takes no argument"),
                 (["-i", "west", "list"], "list takes no argument"),
-                (["temperature"], 'unknown command "temperature", commands: show, '),
+                (["temperature"], 'unknown command "temperature", commands: status, show, '),
                 (["help", "show", "sas"], 'help: unexpected argument "sas"'),
                 (["help", "shwo"], 'unknown command "shwo", did you mean "show"?'),
                 (["shwo", "--help"], 'unknown command "shwo", did you mean "show"?'),
@@ -793,6 +793,137 @@ class CommandLine(Case):
                 self.assertIn("cannot write", err)
 
 
+def tunnel(name, state, reason="-", silent_s="-", peer="192.0.2.2"):
+    return {"tunnel": name, "state": state, "reason": reason, "peer": peer, "out": "out", "in": "in",
+            "last_received_s": "9", "silent_s": silent_s, "probe": "-", "probes": 0}
+
+
+class Status(Case):
+    """Whether all is well: by the exit code, in words and for programs."""
+
+    def well(self):
+        """The lists of a daemon without a problem."""
+        port = {"link": "up", "rx_packets": 5, "rx_bytes": 0, "rx_missed": 0, "rx_no_buffer": 0, "rx_errors": 0,
+                "tx_packets": 0, "tx_bytes": 0, "tx_errors": 0}
+        self.lists = {
+            "info": [{"instance": "west", "version": "0.1.0", "uptime_s": 90061, "unsaved": 0, "refused_s": "-",
+                      "refused": ""}],
+            "totals": [{"tunnels": 3, "tunnels_up": 2, "tunnels_never": 1}],
+            "ports": Growing([{"name": "lan", **port}, {"name": "wan", **port}], rx_packets=1000),
+            "workers": [{"worker": 0, "cpu": 3, "state": "running", "busy_ms": 0, "idle_ms": 0, "rx": 0, "tx": 0,
+                         "drops": 0, "held": 2}],
+            "tunnels_worst": [tunnel("new", "never")],
+            "sas_busiest": [],
+            "drops": Growing([{"reason": "replay", "packets": 1, "help": "seen before"}]),
+        }
+        self.daemon("west", self.lists)
+
+    def status(self, code):
+        out, err = self.finish(self.start("status"), code)
+        self.assertEqual(err, "")
+        return out
+
+    def test_all_is_well(self):
+        self.well()
+        since = time.strftime("%Y-%m-%d %H:", time.localtime(time.time() - 90061))
+        out = self.status(0)
+        self.assertRegex(out, r"\AStatus      well\n"
+                         rf"Instance    west, version 0\.1\.0, since {since}\d\d:\d\d \(1 d 01:01:01\)\n"
+                         r"Ports       lan up: received \d+/s, 0\.0 Mbit/s; sent 0/s, 0\.0 Mbit/s\n"
+                         r"            wan up: received .*\n"
+                         r"Tunnels     2 of 3 up\n"
+                         r"            new never: nothing received yet\n\Z")
+
+    def test_each_problem(self):
+        self.well()
+        port, worker = self.lists["ports"].items[0], self.lists["workers"][0]
+        for item, key, value, problem in (
+                (port, "link", "down", "1 of 2 ports without a link"),
+                (worker, "state", "stalled", "1 of 1 workers stalled"),
+                (self.lists["totals"][0], "tunnels_up", 1, "1 of 3 tunnels not up"),
+                (self.lists["info"][0], "refused", "x.conf:3: wrong", "the last reload was refused")):
+            before, item[key] = item[key], value
+            self.assertEqual(self.status(3).split("\n")[0], "Status      degraded: " + problem)
+            item[key] = before
+        self.lists["ports"].steps["rx_missed"] = 50
+        out = self.status(3)
+        self.assertIn("degraded: 2 of 2 ports lose frames\n", out)
+        self.assertIn("Mbit/s; loses\n            frames\n", out)
+
+    def test_one_screen_whatever_the_number_of_tunnels(self):
+        self.well()
+        self.lists["totals"][0] |= {"tunnels": 10000, "tunnels_up": 5}
+        self.lists["tunnels_worst"] = [
+            tunnel("cut", "stopped"), tunnel("wrong-key", "failing", "auth"),
+            *(tunnel(f"to-{i}", "silent", silent_s="77") for i in range(14))]
+        self.lists["ports"] = Growing(self.lists["ports"].items[:1] * 30)
+        self.lists["ports"].items[3] = {**self.lists["ports"].items[3], "name": "broken", "link": "down"}
+        self.lists["drops"] = Growing([{"reason": f"reason_{i}", "packets": 1, "help": "word " * 25}
+                                       for i in range(60)], packets=100)
+        self.lists["info"][0] |= {"unsaved": 4, "refused_s": "60", "refused": "/etc/culvert/culvert.conf:12: " + "x" * 90}
+        out = self.on_terminal(80, "status", code=3)
+        self.assertLessEqual(len(out.splitlines()), 30)
+        self.assertLessEqual(max(map(len, out.splitlines())), 12 + 90)
+        for line in ("Ports       broken down: received", "            26 more: culvertctl show ports\n",
+                     "Tunnels     5 of 10000 up\n            cut stopped: its SA needs a new key\n"
+                     "            wrong-key failing, auth: integrity check failed",
+                     "            to-0 silent: nothing received from 192.0.2.2 for 77 s\n",
+                     "            9990 more: culvertctl show tunnels\n", "            57 more: culvertctl top\n",
+                     "Changes     4 at run time, which the file may lack: culvertctl diff\n",
+                     "\nReload      refused 20", "/etc/culvert/culvert.conf:12:"):
+            self.assertIn(line, out)
+
+    def test_drops_that_grow(self):
+        self.well()
+        self.lists["drops"] = Growing([{"reason": "auth", "packets": 7, "help": "grows slowly"},
+                                       {"reason": "replay", "packets": 1, "help": "grows"},
+                                       {"reason": "ttl", "packets": 9, "help": "is over"}])
+        answers = [[7, 1, 9], [17, 1001, 9]]
+        self.lists["drops"].at = lambda offset: [
+            {**item, "packets": n} for item, n in zip(self.lists["drops"].items, answers.pop(0) if answers else [])
+        ] if offset == 0 else []
+        out = self.status(0)
+        self.assertRegex(out, r"(?m)^Drops       replay \d+/s: grows\n            auth \d+/s: grows slowly\n")
+        self.assertNotIn("ttl", out)
+
+    def test_for_programs(self):
+        self.well()
+        self.lists["info"][0] |= {"unsaved": 2, "refused_s": "60", "refused": "x.conf:3: wrong"}
+        out, err = self.finish(self.start("--json", "status"), 3)
+        self.assertEqual(err, "")
+        status = json.loads(out)
+        self.assertEqual(list(status), ["state", "problems", "info", "tunnels", "ports", "workers", "drops"])
+        self.assertEqual(status["state"], "degraded")
+        self.assertEqual(status["problems"], ["the last reload was refused"])
+        self.assertEqual((status["info"]["unsaved"], status["info"]["refused_s"], status["info"]["refused"]),
+                         (2, 60, "x.conf:3: wrong"))
+        self.assertEqual([status["tunnels"][key] for key in ("all", "up", "never")], [3, 2, 1])
+        self.assertEqual(status["tunnels"]["not_up"][0]["silent_s"], None)
+        self.assertEqual(status["ports"][0]["port"], "lan")
+        self.assertEqual(status["drops"], [])
+
+    def test_names_cannot_steer_the_terminal(self):
+        self.well()
+        self.lists["tunnels_worst"] = [tunnel("\x1b[2Jevil", "failing", "\x1b]0;x\x07")]
+        self.lists["ports"].items[0]["name"] = "l\nan"
+        out = self.status(0)
+        self.assertIn("\\x1b[2Jevil failing, \\x1b]0;x\\x07:", out)
+        self.assertIn("l\\x0aan up", out)
+        self.assertNotIn("\x1b", out)
+
+    def test_narrow_window(self):
+        self.well()
+        out = self.on_terminal(20, "status")
+        self.assertIn("Status      well\n", out)
+        self.assertIn("            nothing\n            received\n", out)
+
+    def test_no_answer(self):
+        self.assertIn("no running culvertd", self.ctl("status", code=1))
+        self.daemon("west", {"info": []})
+        self.assertIn("unknown to the daemon", self.ctl("status", code=1))
+        self.assertIn('status: unexpected argument "now"', self.ctl("status", "now", code=2))
+
+
 class Live(Case):
     """What is shown again and again: watch and top."""
 
@@ -801,7 +932,10 @@ class Live(Case):
 
     def growing_daemon(self):
         self.west = self.daemon("west", {
-            "info": [{"instance": "west", "uptime_s": 90061}],
+            "info": [{"instance": "west", "version": "0.1.0", "uptime_s": 90061, "unsaved": 0,
+                      "refused_s": "-", "refused": ""}],
+            "totals": [{"tunnels": 10000, "tunnels_up": 10000, "tunnels_never": 0}],
+            "tunnels_worst": [],
             "ports": Growing([{"name": "lan", "link": "up", "rx_packets": 5, "rx_bytes": 0,
                                "rx_missed": 0, "rx_no_buffer": 0, "rx_errors": 0, "tx_packets": 0,
                                "tx_bytes": 0, "tx_errors": 0}],
@@ -879,7 +1013,7 @@ class Live(Case):
         self.growing_daemon()
         for words in (["top"], ["top", "--once"]):
             out = self.ctl(*words)
-            self.assertTrue(out.startswith("west  up 1 d 01:01:01\n\nPORT  LINK  RX/S"), out)
+            self.assertTrue(out.startswith("west  up 1 d 01:01:01  tunnels 10000 of 10000 up\n\nPORT  LINK  RX/S"), out)
             self.assertEqual(len(re.findall(r"^sa-\d+ ", out, re.MULTILINE)), 10)
         self.assertNotIn("/culvert/sas,0", self.west.requests)  # there may be thousands
 
@@ -888,13 +1022,23 @@ class Live(Case):
         began = time.monotonic()
         tables = json.loads(self.ctl("--json", "top"))
         period = time.monotonic() - began
-        self.assertEqual(list(tables), ["ports", "workers", "sas", "drops"])
+        self.assertEqual(list(tables), ["ports", "workers", "tunnels", "sas", "drops"])
         port, worker, drop = tables["ports"][0], tables["workers"][0], tables["drops"][0]
         for got, grown in ((port["rx/s"], 1000), (port["missed/s"], 7), (port["errors/s"], 3),
                            (port["rx_mbit/s"], 8), (worker["rx/s"], 10), (drop["packets/s"], 50)):
             self.assertTrue(grown / period - 1 <= got <= grown, (got, grown, period))
         self.assertEqual(worker["busy_%"], 25)
         self.assertEqual(worker["held"], 2)
+
+    def test_tunnels_in_top(self):
+        """Those that are not up, the worst first, at most 10: the daemon has them in order."""
+        self.growing_daemon()
+        self.west.lists["tunnels_worst"] = [tunnel(f"t-{i}", "silent", silent_s=str(i)) for i in range(16)]
+        out = self.ctl("top")
+        self.assertIn("\n\nTUNNEL  STATE   REASON  PEER       LAST_RECEIVED_S  SILENT_S\n"
+                      "t-0     silent       -  192.0.2.2                9         0\n", out)
+        self.assertEqual(len(re.findall(r"(?m)^t-\d+ ", out)), 10)
+        self.assertNotIn("/culvert/tunnels,0", self.west.requests)  # there may be thousands
 
     def test_daemon_that_stops(self):
         self.growing_daemon()
