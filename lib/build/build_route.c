@@ -108,6 +108,15 @@ static struct ip_addr source_towards(const struct conf_port *port, const struct 
 
 static struct route configured(const struct conf *conf, const struct conf_route *c)
 {
+	static const enum nexthop_kind nowhere[] = {
+		[CONF_ROUTE_BLACKHOLE] = NEXTHOP_BLACKHOLE,
+		[CONF_ROUTE_UNREACHABLE] = NEXTHOP_UNREACHABLE,
+		[CONF_ROUTE_PROHIBIT] = NEXTHOP_PROHIBIT,
+	};
+
+	if (c->type != CONF_ROUTE_UNICAST)
+		return (struct route){
+			.to = c->to, .from = c->source, .nexthop = {.kind = nowhere[c->type]}};
 	if (c->tunnel != 0)
 		return (struct route){.to = c->to,
 			.from = c->source,

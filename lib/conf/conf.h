@@ -100,6 +100,13 @@ struct conf_match {
 	uint32_t in, out;                                 // numbers of interfaces, or CONF_PORT_ANY
 };
 
+enum conf_route_type {
+	CONF_ROUTE_UNICAST,
+	CONF_ROUTE_BLACKHOLE,
+	CONF_ROUTE_UNREACHABLE,
+	CONF_ROUTE_PROHIBIT,
+};
+
 enum conf_audit { CONF_AUDIT_NONE, CONF_AUDIT_ESP, CONF_AUDIT_POLICY };
 
 enum conf_idle { CONF_IDLE_POLL, CONF_IDLE_PAUSE, CONF_IDLE_SLEEP, CONF_IDLE_INTERRUPT };
@@ -186,6 +193,12 @@ struct conf *conf_load(const char *path, const struct conf *running, FILE *error
 // likely never matches: no policy admits its packets, or it lacks host = true although its
 // destination is an address of the gateway.
 void conf_notes_print(const struct conf *c, FILE *out);
+
+// Whether the route leads to a station on the link of its port.
+static inline bool conf_route_has_port(const struct conf_route *r)
+{
+	return r->type == CONF_ROUTE_UNICAST && r->tunnel == 0;
+}
 
 // How many elements of devices a port has, from its devices on; 0: it is a VLAN.
 static inline unsigned int conf_port_n_devices(const struct conf_port *p)

@@ -66,12 +66,12 @@ int conf_egress_port(const struct conf *c, const struct ip_addr *src, const stru
 	const struct conf_route *best = NULL;
 
 	for (unsigned int i = 0; i < c->n_routes; i++)
-		if ((port < 0 || c->routes[i].tunnel != 0) &&
+		if ((port < 0 || !conf_route_has_port(&c->routes[i])) &&
 			is_better(&c->routes[i], best, src, dst))
 			best = &c->routes[i];
 	if (port >= 0 && (best == NULL || best->to.len <= network_len(&c->ports[port], dst)))
 		return port;
-	return best != NULL && best->tunnel == 0 ? (int)best->port : -1;
+	return best != NULL && conf_route_has_port(best) ? (int)best->port : -1;
 }
 
 bool conf_is_broadcast(const struct conf *c, const struct ip_addr *a)
@@ -229,7 +229,6 @@ static void check_ike(struct conf_reader *r, const struct conf_names *ports)
 		conf_err(r, via, "has two addresses of one family, must have one of each");
 }
 
-// A route has a next hop, or leads into a tunnel.
 static void check_tunnel(struct conf_reader *r, config_setting_t *item,
 	const struct conf_names *tunnels, unsigned int *tunnel)
 {
@@ -237,18 +236,30 @@ static void check_tunnel(struct conf_reader *r, config_setting_t *item,
 	const char *name = s != NULL ? config_setting_get_string(s) : NULL;
 	int i = name != NULL ? conf_names_find(tunnels, name) : -1;
 
-	if (!config_setting_is_group(item)) // which was reported
-		return;
-	if (conf_member(item, "tunnel") == NULL) {
-		conf_require(r, CONF_ROUTE, item, "via");
-		return;
-	}
 	conf_refuse_given(r, item, "via", "is for routes without tunnel");
 	conf_refuse_given(r, item, "port", "is for routes without tunnel");
 	if (i >= 0)
 		*tunnel = 1 + (unsigned int)i;
 	else if (name != NULL)
 		conf_names_reject(r, s, (const struct conf_names *[]){tunnels, NULL}, name);
+}
+
+// A route has a next hop, leads into a tunnel, or leads nowhere.
+static void check_type(struct conf_reader *r, config_setting_t *item,
+	const struct conf_names *tunnels, struct conf_route *route)
+{
+	static const char *const next_hop[] = {"via", "port", "tunnel"};
+
+	if (!config_setting_is_group(item) || conf_rejected(item, "type")) // which was reported
+		return;
+	for (unsigned int i = 0; route->type != CONF_ROUTE_UNICAST && i < RTE_DIM(next_hop); i++)
+		conf_refuse_given(r, item, next_hop[i], "is for routes with type unicast");
+	if (route->type != CONF_ROUTE_UNICAST)
+		return;
+	if (conf_member(item, "tunnel") != NULL)
+		check_tunnel(r, item, tunnels, &route->tunnel);
+	else
+		conf_require(r, CONF_ROUTE, item, "via");
 }
 
 void conf_check_routes(struct conf_reader *r)
@@ -266,12 +277,12 @@ void conf_check_routes(struct conf_reader *r)
 		if (to != NULL)
 			check_target(r, to, &c->routes[i].to);
 		check_source(r, item, &c->routes[i]);
-		check_tunnel(r, item, &tunnels, &c->routes[i].tunnel);
+		check_type(r, item, &tunnels, &c->routes[i]);
 		if (to != NULL && via != NULL &&
 			!conf_check_same_family(
 				r, item, "to", &c->routes[i].to.addr, "via", &c->routes[i].via))
 			continue;
-		if (via != NULL && c->routes[i].tunnel == 0)
+		if (via != NULL && conf_route_has_port(&c->routes[i]))
 			find_link(r, item, via, &ports, &c->routes[i].via, &c->routes[i].port);
 	}
 	check_ike(r, &ports);

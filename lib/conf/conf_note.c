@@ -11,6 +11,11 @@ static void note(FILE *out, const struct conf_where *where, const char *what, co
 	fprintf(out, "note: %s:%u: %s \"%s\": ", where->file, where->line, what, name);
 }
 
+static bool leads_inside(const struct conf *c, const struct conf_route *r)
+{
+	return r->tunnel != 0 || (conf_route_has_port(r) && !c->ports[r->port].unprotected);
+}
+
 // Whether an own address, or on the protected side the network of a port or a route, overlaps.
 static bool is_inside(const struct conf *c, const struct ip_prefix *local)
 {
@@ -21,8 +26,7 @@ static bool is_inside(const struct conf *c, const struct ip_prefix *local)
 					ip_prefix_overlaps(local, &c->ports[i].addrs[a].net)))
 				return true;
 	for (unsigned int i = 0; i < c->n_routes; i++)
-		if ((c->routes[i].tunnel != 0 || !c->ports[c->routes[i].port].unprotected) &&
-			ip_prefix_overlaps(local, &c->routes[i].to))
+		if (leads_inside(c, &c->routes[i]) && ip_prefix_overlaps(local, &c->routes[i].to))
 			return true;
 	return false;
 }
@@ -87,7 +91,7 @@ static void note_route_back(const struct conf *c, const struct conf_policy *p, F
 	for (const struct conf_route *r = c->routes; r < c->routes + c->n_routes; r++) {
 		const struct conf_port *port = &c->ports[r->port];
 
-		if (r->tunnel != 0 || port->unprotected || is_everything(&p->remote) ||
+		if (!conf_route_has_port(r) || port->unprotected || is_everything(&p->remote) ||
 			r->to.len < p->remote.len || !ip_prefix_overlaps(&p->remote, &r->to) ||
 			ip_prefix_overlaps(&p->local, &r->to) ||
 			is_end_of_another(c, p, &r->to, false))

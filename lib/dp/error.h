@@ -9,6 +9,8 @@
 enum error_fault {
 	ERROR_NO_ROUTE,
 	ERROR_NO_HOST,
+	ERROR_UNREACHABLE, // by a route of that type: as Linux does, no host or, with IPv6, no
+			   // route
 	ERROR_NO_PORT,
 	ERROR_NO_PROTOCOL, // IPv6: the argument is the offset of the field that names it, in octets
 	ERROR_PROHIBITED,

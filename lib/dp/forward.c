@@ -71,17 +71,34 @@ enum drop forward_oversized(struct worker *w, struct pkt *p)
 	return d == DROP_NONE && whole ? DROP_FRAME_SCATTERED : d;
 }
 
-bool forward_has_route(const struct pkt *p)
+enum drop forward_check_route(const struct pkt *p)
 {
-	return p->nexthop != NULL && (p->nexthop->kind <= NEXTHOP_GATEWAY || pkt_is_for_host(p));
+	switch (p->nexthop != NULL ? p->nexthop->kind : NEXTHOP_NOT_UNICAST) {
+	case NEXTHOP_CONNECTED:
+	case NEXTHOP_GATEWAY:
+		return DROP_NONE;
+	case NEXTHOP_BLACKHOLE:
+		return DROP_ROUTE_BLACKHOLE;
+	case NEXTHOP_UNREACHABLE:
+		return DROP_ROUTE_UNREACHABLE;
+	case NEXTHOP_PROHIBIT:
+		return DROP_ROUTE_PROHIBIT;
+	default:
+		return pkt_is_for_host(p) ? DROP_NONE : DROP_NO_ROUTE;
+	}
 }
 
 enum drop forward_route(struct worker *w, struct pkt *p)
 {
-	if (forward_has_route(p))
-		return DROP_NONE;
-	error_send(w, p, ERROR_NO_ROUTE, 0);
-	return DROP_NO_ROUTE;
+	enum drop d = forward_check_route(p);
+
+	if (d == DROP_NO_ROUTE)
+		error_send(w, p, ERROR_NO_ROUTE, 0);
+	else if (d == DROP_ROUTE_UNREACHABLE)
+		error_send(w, p, ERROR_UNREACHABLE, 0);
+	else if (d == DROP_ROUTE_PROHIBIT)
+		error_send(w, p, ERROR_PROHIBITED, 0);
+	return d;
 }
 
 static uint16_t mtu_of(const struct worker *w, const struct pkt *p)

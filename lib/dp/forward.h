@@ -20,14 +20,16 @@ enum drop forward_lookup(struct worker *w, struct pkt *p);
 // ESP, ICMP errors and packets for the gateway have to be in one buffer: DROP_FRAME_SCATTERED.
 enum drop forward_oversized(struct worker *w, struct pkt *p);
 
-// Whether p->nexthop is a station on a link, or the host.
-bool forward_has_route(const struct pkt *p);
+// Checks that p->nexthop is a station on a link, or the host. Returns DROP_NONE, DROP_NO_ROUTE, or
+// the reason of a route that leads nowhere: DROP_ROUTE_BLACKHOLE, DROP_ROUTE_UNREACHABLE or
+// DROP_ROUTE_PROHIBIT.
+enum drop forward_check_route(const struct pkt *p);
 
 // Octets of the largest packet with the headers of this one that fits the path of p->sa_out, or the
 // MTU of p->nexthop's port.
 uint16_t forward_mtu(const struct worker *w, const struct pkt *p);
 
-// Checks that there is a route. Returns DROP_NONE or DROP_NO_ROUTE, after an ICMP error.
+// The same, and sends an ICMP error, unless the reason is DROP_ROUTE_BLACKHOLE.
 enum drop forward_route(struct worker *w, struct pkt *p);
 
 // Whether the time to live or hop limit lets the packet be forwarded (RFC 1812 5.3.1, RFC 8200 3).

@@ -230,16 +230,15 @@ void local_burst(struct worker *w)
 // dropped: it may belong into a tunnel.
 static enum drop reply_policy(struct worker *w, struct pkt *p)
 {
-	const struct iface *iface = w->snapshot->iface;
 	const struct ip_view v = pkt_view(p);
 	enum drop d;
 
 	if (pkt_goes_into_tunnel(p))
 		return policy_check_outbound(w, p, snapshot_tunnel(w->snapshot, p->nexthop));
-	if (p->nexthop == NULL || !iface[p->nexthop->iface].unprotected)
+	if (!policy_goes_outside(w, p))
 		return DROP_NONE;
 	d = policy_check_outbound(w, p, policy_find_outbound(w->snapshot, &v));
-	return iface[p->iface].unprotected ? DROP_NONE : d;
+	return pkt_iface(w, p)->unprotected ? DROP_NONE : d;
 }
 
 // A source may fragment its packets (RFC 8200 5), to the smallest MTU at most.

@@ -76,7 +76,7 @@ static int find_ingress(struct pkt *p, const struct snapshot *s, const struct ma
 	const struct spd_policy *policy;
 	const struct ip_view v = pkt_view(p);
 
-	if (back == NULL || back->kind == NEXTHOP_NOT_UNICAST)
+	if (!nexthop_leads_on(back))
 		return -EHOSTUNREACH;
 	if (back->kind == NEXTHOP_LOCAL)
 		return -EADDRINUSE;
@@ -108,8 +108,8 @@ static enum drop match_evaluate(struct match *m, struct worker *w, struct pkt *p
 	d = policy_apply(w, p, &fp, &found);
 	if (d == DROP_NONE && m->local)
 		return local_check_new(w, p);
-	if (d == DROP_NONE && p->sa_out == NULL && !forward_has_route(p))
-		d = DROP_NO_ROUTE;
+	if (d == DROP_NONE && p->sa_out == NULL)
+		d = forward_check_route(p);
 	if (d != DROP_NONE)
 		return d;
 	m->rule = firewall_find(w, p, RULE_NEW);

@@ -55,8 +55,10 @@ static bool is_inside_source(
 {
 	const struct nexthop *back = route_find(w->snapshot->routes, src);
 
-	if (back == NULL || back->kind == NEXTHOP_LOCAL || back->kind == NEXTHOP_TUNNEL)
-		return back != NULL;
+	if (!nexthop_leads_on(back))
+		return false;
+	if (back->kind >= NEXTHOP_TUNNEL)
+		return true;
 	return !w->snapshot->iface[back->iface].unprotected && !is_at_peer(policy, src, back);
 }
 
@@ -94,13 +96,13 @@ static enum drop check_from_tunnel(const struct worker *w, struct pkt *p, const 
 	return DROP_NONE;
 }
 
-// Whether the source is on the protected side, so that no host outside can have it.
+// Whether the source is on the protected side, so that no host outside can have it. A route that
+// leads nowhere does not show it.
 static bool is_inside(const struct worker *w, const struct ip_addr *src)
 {
 	const struct nexthop *back = route_find(w->snapshot->routes, src);
 
-	return back != NULL && back->kind != NEXTHOP_NOT_UNICAST &&
-	       !w->snapshot->iface[back->iface].unprotected;
+	return nexthop_leads_on(back) && !w->snapshot->iface[back->iface].unprotected;
 }
 
 // Outside addresses of the gateway accept pings, traces and errors without a policy.

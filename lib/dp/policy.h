@@ -9,7 +9,7 @@
 // another.
 static inline bool policy_goes_outside(const struct worker *w, const struct pkt *p)
 {
-	return p->nexthop == NULL || w->snapshot->iface[p->nexthop->iface].unprotected;
+	return !nexthop_leads_on(p->nexthop) || w->snapshot->iface[p->nexthop->iface].unprotected;
 }
 
 // Whether the packet is subject to inbound and to outbound policy. p->nexthop is known.

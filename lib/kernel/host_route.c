@@ -59,7 +59,7 @@ static const struct conf_route *route_to(const struct conf *conf, const struct i
 	for (unsigned int i = 0; i < conf->n_routes; i++) {
 		const struct conf_route *r = &conf->routes[i];
 
-		if (r->tunnel == 0 && conf->ports[r->port].host != NULL &&
+		if (conf_route_has_port(r) && conf->ports[r->port].host != NULL &&
 			ip_addr_is_none(&r->source) && covers(&r->to, to) &&
 			(found == NULL || r->to.len > found->to.len))
 			found = r;
@@ -91,7 +91,7 @@ void host_routes_each(
 			.to = c->to, .via = c->via, .port = c->port, .where = c->where};
 
 		// The gateway chooses by source whatever interface the kernel sends by.
-		if (c->tunnel != 0 || conf->ports[c->port].host == NULL ||
+		if (!conf_route_has_port(c) || conf->ports[c->port].host == NULL ||
 			!ip_addr_is_none(&c->source))
 			continue;
 		tunnel_to(conf, &c->to, c->port, &r.source);

@@ -294,6 +294,9 @@ bool collect_routes(void *view, const struct control *c, unsigned int i)
 		[NEXTHOP_GATEWAY] = "gateway",
 		[NEXTHOP_TUNNEL] = "tunnel",
 		[NEXTHOP_LOCAL] = "local",
+		[NEXTHOP_BLACKHOLE] = "blackhole",
+		[NEXTHOP_UNREACHABLE] = "unreachable",
+		[NEXTHOP_PROHIBIT] = "prohibit",
 		[NEXTHOP_NOT_UNICAST] = "never",
 	};
 	const struct snapshot *s = c->snapshot;
@@ -310,7 +313,7 @@ bool collect_routes(void *view, const struct control *c, unsigned int i)
 		.kind = kind[nh->kind],
 		.failed = UINT64_MAX,
 	};
-	if (nh->kind != NEXTHOP_NOT_UNICAST)
+	if (nexthop_leads_on(nh))
 		snprintf(v->port, sizeof(v->port), "%s", s->iface[nh->iface].name);
 	if (nh->kind == NEXTHOP_GATEWAY) {
 		ip_addr_format(v->via, &nh->gateway);

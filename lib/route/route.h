@@ -5,6 +5,7 @@
 // routes and nodes are freed after a grace period (QSBR): the caller announces its end.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,9 @@ enum nexthop_kind {
 	NEXTHOP_GATEWAY,     // by a router on the port's link
 	NEXTHOP_TUNNEL,      // into the tunnel that iface is: its SA decides about port and router
 	NEXTHOP_LOCAL,       // an address of this gateway, or of the host behind a port
+	NEXTHOP_BLACKHOLE,   // nowhere: dropped in silence
+	NEXTHOP_UNREACHABLE, // nowhere: dropped with an ICMP error
+	NEXTHOP_PROHIBIT,    // the same with another error
 	NEXTHOP_NOT_UNICAST, // broadcast, multicast, or never valid on the wire
 };
 
@@ -26,6 +30,12 @@ struct nexthop {
 	struct ip_addr gateway; // of NEXTHOP_GATEWAY
 	struct ip_addr source;  // source address of originated packets
 };
+
+// Whether the next hop is on an interface, or of this gateway. NULL is allowed.
+static inline bool nexthop_leads_on(const struct nexthop *nexthop)
+{
+	return nexthop != NULL && nexthop->kind <= NEXTHOP_LOCAL;
+}
 
 struct route {
 	struct ip_prefix to;

@@ -24,7 +24,8 @@ static const char base[] =
 	"  { to = \"0.0.0.0/0\"; via = \"192.0.2.254\"; },\n"
 	"  { to = \"10.2.0.0/16\"; tunnel = \"b\"; }, { to = \"172.16.0.0/12\"; tunnel = \"b\"; "
 	"},\n"
-	"  { to = \"10.3.0.0/16\"; tunnel = \"c\"; } );\n"
+	"  { to = \"10.3.0.0/16\"; tunnel = \"c\"; },\n"
+	"  { to = \"10.9.0.0/16\"; type = \"blackhole\"; } );\n"
 	"neighbours = (\n"
 	"  { address = \"10.1.0.5\"; mac = \"02:00:00:00:01:00\"; },\n"
 	"  { address = \"192.0.2.2\"; mac = \"02:00:00:00:01:01\"; },\n"
@@ -117,6 +118,9 @@ static void test_source_check(void **state)
 		{"strict", "from-b", "10.3.7.7", DROP_TUNNEL_SOURCE},
 		{"strict", "from-b", "8.8.8.8", DROP_TUNNEL_SOURCE},
 		{"strict", "from-b", "10.1.0.9", DROP_TUNNEL_SOURCE},
+		{"strict", "from-b", "10.9.7.7", DROP_TUNNEL_SOURCE},
+		{"loose", "from-b", "10.9.7.7", DROP_TUNNEL_SOURCE},
+		{"off", "from-b", "10.9.7.7", DROP_NONE},
 		{"strict", "from-b", "10.1.0.1", DROP_IP_SOURCE},
 		{"strict", "from-c", "10.2.7.7", DROP_TUNNEL_SOURCE},
 		{"loose", "from-b", "10.3.7.7", DROP_NONE},

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Kinds of routes. Everything that is not in 10.1.0.0/24 or 2001:db8:1::/64 [LAN] has a default
+// route by [WAN]; longer routes lead nowhere.
+#include <netinet/in.h>
+
+#include "match.h"
+#include "packet_v6.h"
+#include "peer.h"
+#include "site.h"
+
+#define SA(name, direction, spi, key)                                                              \
+	"  { name = \"" name "\"; direction = \"" direction "\"; spi = \"" spi "\"; local = "      \
+	"\"192.0.2.1\"; remote = \"192.0.2.2\"; cipher = \"null\"; auth = \"hmac-sha1-96\"; "      \
+	"auth_key = \"00112233445566778899aabbccddeeff001122" key "\"; }"
+
+static const char base[] =
+	"flows = { max = 1024; };\n"
+	"ports = (\n"
+	"  { name = \"lan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\", "
+	"\"2001:db8:1::1/64\" ]; },\n"
+	"  { name = \"wan\"; device = \"net_null1\"; addresses = [ \"192.0.2.1/24\", "
+	"\"2001:db8:f::1/64\" ]; } );\n"
+	"routes = (\n"
+	"  { to = \"0.0.0.0/0\"; via = \"192.0.2.254\"; },\n"
+	"  { to = \"::/0\"; via = \"2001:db8:f::9\"; },\n"
+	"  { to = \"10.7.0.0/16\"; type = \"prohibit\"; },\n"
+	"  { to = \"10.8.0.0/16\"; type = \"unreachable\"; },\n"
+	"  { to = \"10.9.0.0/16\"; type = \"blackhole\"; },\n"
+	"  { to = \"2001:db8:7::/48\"; type = \"prohibit\"; },\n"
+	"  { to = \"2001:db8:8::/48\"; type = \"unreachable\"; },\n"
+	"  { to = \"2001:db8:9::/48\"; type = \"blackhole\"; } );\n"
+	"neighbours = (\n"
+	"  { address = \"10.1.0.5\"; mac = \"02:00:00:00:02:00\"; },\n"
+	"  { address = \"192.0.2.2\"; mac = \"02:00:00:00:02:01\"; },\n"
+	"  { address = \"192.0.2.254\"; mac = \"02:00:00:00:02:01\"; } );\n"
+	"sas = (\n" SA("out", "out", "0x1001", "33") ",\n" SA(
+		"in", "in", "0x1002", "34") " );\n"
+					    "policies = (\n"
+					    "  { name = \"b\"; remote = \"10.9.2.0/24\"; action = "
+					    "\"protect\"; out = \"out\"; in = "
+					    "\"in\"; },\n"
+					    "  { name = \"rest\"; action = \"bypass\"; } );\n";
+
+static const struct icmp_error unreachable = {3, 1, 0}, prohibited = {3, 13, 0};
+
+static struct gateway *site(void)
+{
+	return gateway_new(0, base);
+}
+
+// Drops a packet to the address, with an ICMP error or without.
+static void expect_nowhere(
+	struct gateway *g, const char *dst, enum drop drop, const struct icmp_error *error)
+{
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", dst));
+
+	gateway_pass(g, &f, 1);
+	expect_drops(g, drop, 1);
+	expect_all_sent(g, error != NULL, LAN);
+	if (error != NULL)
+		expect_error(frame_packet(&g->sent[0]), frame_packet_len(&g->sent[0]), *error,
+			"10.1.0.1", "10.1.0.5", &f);
+}
+
+static void test_nowhere(void **state)
+{
+	struct gateway *g = site();
+
+	(void)state;
+	expect_nowhere(g, "10.9.0.5", DROP_ROUTE_BLACKHOLE, NULL);
+	expect_nowhere(g, "10.8.0.5", DROP_ROUTE_UNREACHABLE, &unreachable);
+	expect_nowhere(g, "10.7.0.5", DROP_ROUTE_PROHIBIT, &prohibited);
+	gateway_free(g);
+}
+
+static void expect_nowhere_v6(struct gateway *g, const char *dst, enum drop drop, uint8_t code)
+{
+	struct frame f = frame_ip6(LAN, (struct ipv6)FROM_TO("2001:db8:1::5", dst));
+
+	gateway_expect_drop(g, &f, drop);
+	expect_all_sent(g, 1, LAN);
+	assert_int_equal(frame_packet(&g->sent[0])[IP6_LEN], 1);
+	assert_int_equal(frame_packet(&g->sent[0])[IP6_LEN + 1], code);
+}
+
+// As Linux: unreachable is no route, and not an address that does not answer.
+static void test_nowhere_v6(void **state)
+{
+	struct frame f = frame_ip6(LAN, (struct ipv6)FROM_TO("2001:db8:1::5", "2001:db8:9::5"));
+	struct gateway *g = site();
+
+	(void)state;
+	gateway_pass(g, &f, 1);
+	expect_drops(g, DROP_ROUTE_BLACKHOLE, 1);
+	assert_int_equal(g->n_sent, 0);
+	expect_nowhere_v6(g, "2001:db8:8::5", DROP_ROUTE_UNREACHABLE, 0);
+	expect_nowhere_v6(g, "2001:db8:7::5", DROP_ROUTE_PROHIBIT, 1);
+	gateway_free(g);
+}
+
+// A policy protects all that it matches: the route is for packets in clear.
+static void test_policy_needs_no_route(void **state)
+{
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.9.2.5"));
+	struct gateway *g = site();
+	struct peer peer = peer_new(g, "out");
+	uint8_t inner[FRAME_MAX];
+
+	(void)state;
+	gateway_pass(g, &f, 1);
+	expect_all_sent(g, 1, WAN);
+	peer_open(&peer, &g->sent[0], inner);
+	assert_int_equal(be32(inner + 16), ip_number("10.9.2.5"));
+	peer_free(&peer);
+	gateway_free(g);
+}
+
+// Such a route does not check sources: the remote of a policy may be longer, and paths may be
+// asymmetric.
+static void test_source_nowhere(void **state)
+{
+	struct frame f = frame_ip(WAN, (struct ipv4)FROM_TO("10.9.1.5", "10.1.0.5"));
+	struct gateway *g = site();
+	struct peer peer = peer_new(g, "in");
+
+	(void)state;
+	gateway_expect_sent(g, &f, LAN);
+	f = peer_seal_ip(&peer, 1, (struct ipv4)FROM_TO("10.9.2.5", "10.1.0.5"));
+	gateway_pass(g, &f, 1);
+	expect_all_sent(g, 1, LAN);
+	peer_free(&peer);
+	gateway_free(g);
+}
+
+static void test_reply_nowhere(void **state)
+{
+	struct ipv4 ping = FROM_TO("10.9.1.5", "192.0.2.1", .proto = IPPROTO_ICMP, .icmp_type = 8);
+	struct frame f = frame_ip(WAN, ping);
+	struct gateway *g = site();
+
+	(void)state;
+	gateway_pass(g, &f, 1);
+	assert_int_equal(g->n_sent, 0);
+	expect_drops(g, DROP_ROUTE_BLACKHOLE, 1);
+	gateway_free(g);
+}
+
+static void test_match(void **state)
+{
+	struct match_query q = {.proto = IPPROTO_UDP};
+	struct gateway *g = site();
+	struct match m;
+
+	(void)state;
+	ip_addr_parse(&q.source, "10.1.0.5");
+	ip_addr_parse(&q.destination, "10.8.0.5");
+	assert_int_equal(match_run(&m, g->w, g->snapshot, &q), 0);
+	assert_int_equal(m.reason, DROP_ROUTE_UNREACHABLE);
+	assert_string_equal(m.out_by->name, "rest");
+	ip_addr_parse(&q.source, "10.8.0.5");
+	ip_addr_parse(&q.destination, "10.1.0.5");
+	assert_int_equal(match_run(&m, g->w, g->snapshot, &q), -EHOSTUNREACH);
+	gateway_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_nowhere),
+		pipeline_test(test_nowhere_v6),
+		pipeline_test(test_policy_needs_no_route),
+		pipeline_test(test_source_nowhere),
+		pipeline_test(test_reply_nowhere),
+		pipeline_test(test_match),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}
