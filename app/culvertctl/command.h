@@ -13,7 +13,8 @@ struct options {
 	const char *instance; // NULL: the only one that runs
 	bool json;            // for programs, instead of tables
 	bool once;            // of top: one picture
-	bool wide;            // of show and watch: all columns
+	bool wide;            // of show: all columns
+	unsigned int watch;   // of show and status: seconds between two; 0: once
 	bool new_keys;        // for changes of SAs: keys that are not recorded are new
 	bool discard;         // of reload: also changes at run time that the file lacks
 	unsigned int packets; // of trace
@@ -31,17 +32,16 @@ typedef enum exit_code command_fn(const struct options *options, char **words);
 command_fn command_apply, command_bind, command_change, command_clear, command_devices,
 	command_complete, command_diff, command_events, command_explain, command_flush,
 	command_help, command_keygen, command_list, command_peer_config, command_reload,
-	command_save, command_show, command_status, command_top, command_trace, command_unbind,
-	command_watch;
+	command_save, command_show, command_status, command_top, command_trace, command_unbind;
 
-// The list "config" of show: no words.
-command_fn command_show_config;
+// The list "config" of show: no words; a list again and again.
+command_fn command_show_config, command_show_watch;
 
 // Prints the words that may follow n words after a command (complete.c).
 typedef void complete_fn(const struct options *options, char **words, size_t n);
 
 complete_fn complete_change, complete_clear, complete_commands, complete_devices, complete_explain,
-	complete_file, complete_flush, complete_show, complete_trace, complete_watch;
+	complete_file, complete_flush, complete_show, complete_trace;
 
 struct command {
 	const char *name;

@@ -11,7 +11,7 @@
 #include "query.h"
 
 // The commands from there on are those of kinds of items.
-#define FIRST_KIND 12
+#define FIRST_KIND 11
 enum {
 #define KIND(...)
 #define COMMAND(noun, ...) COMMAND_##noun,
@@ -30,8 +30,6 @@ const struct command commands[] = {
 		complete_show},
 	{"top", " [--once]", "live view: rates of ports, workers, SAs, drops; q quits", command_top,
 		true, NULL},
-	{"watch", " [SECONDS] show ...", "repeat a show command every SECONDS, with rates; q quits",
-		command_watch, false, complete_watch},
 	{"trace", " [FILTER VALUE]...", "trace the next matching packets, step by step; see below",
 		command_trace, false, complete_trace},
 	{"events", " [--run COMMAND]",
@@ -104,7 +102,9 @@ const struct option_row option_rows[] = {
 		AT(instance)},
 	{"json", 0, NULL, NULL, "JSON, for programs", AT(json)},
 	{"once", 0, NULL, "top", "print once and exit", AT(once)},
-	{"wide", 0, NULL, "show, watch", "all columns of a table", AT(wide)},
+	{"wide", 0, NULL, "show", "all columns of a table", AT(wide)},
+	{"watch", 0, "SECONDS", "show, status",
+		"repeat it every SECONDS, with rates; q or Ctrl-C quits", AT(watch), .max = 3600},
 	{"new-keys", 0, NULL, "reload, sa, apply",
 		"declare that keys without sequence numbers are new", AT(new_keys)},
 	{"discard", 0, NULL, "reload", "also if run-time changes are lost that the file lacks",
@@ -191,15 +191,15 @@ static const struct topic {
 	const char *text;
 	void (*print)(FILE *out); // after the text; NULL: nothing
 } topics[] = {
-	{"show, watch", "Lists for show:\n", query_help},
-	{"show, watch, flush",
+	{"show", "Lists for show:\n", query_help},
+	{"show, flush",
 		"Filters of a list are its columns but for counters, as show LIST --wide has them; "
 		"an "
 		"object must match all of them:\n"
 		"  remote ADDRESS|PREFIX, ...          addresses that overlap\n"
 		"  state VALUE, spi VALUE, ...         as the list shows it; - for none\n",
 		NULL},
-	{"show, watch, flush",
+	{"show, flush",
 		"Flow filters; a flow must match all of them:\n"
 		"  address ADDRESS|PREFIX, port PORT   source or destination\n"
 		"  proto NAME|NUMBER, state STATE      as the list shows them\n"

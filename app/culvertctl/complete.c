@@ -6,7 +6,6 @@
 // A daemon that does not answer ends the program: words that it knows come last.
 #include "command.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,16 +151,6 @@ void complete_show(const struct options *options, char **words, size_t n)
 	pairs_offer(options, list, words + 1 + all, n - 1 - all);
 	if (n == 1 && list->filters == NULL && field_key(list->word) != NULL)
 		names_offer(options, list->word, "");
-}
-
-void complete_watch(const struct options *options, char **words, size_t n)
-{
-	size_t i = n > 0 && isdigit((unsigned char)words[0][0]);
-
-	if (n == i)
-		offer("show", "");
-	else
-		complete_show(options, words + i + 1, n - i - 1);
 }
 
 void complete_flush(const struct options *options, char **words, size_t n)

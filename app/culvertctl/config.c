@@ -131,6 +131,8 @@ static enum exit_code text_print(
 // The running configuration, as a file.
 enum exit_code command_show_config(const struct options *options, char **words)
 {
+	if (options->watch > 0)
+		errx(EXIT_USAGE, "show config: --watch is for lists");
 	if (words[0] != NULL)
 		errx(EXIT_USAGE, "show config: unexpected argument \"%s\"", words[0]);
 	return text_print(options, "show config", "config");

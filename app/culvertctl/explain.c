@@ -19,10 +19,10 @@ static const char *scope_name(const struct drop_info *d)
 
 static void reason_print(const struct drop_info *d)
 {
-	output_paragraph(stdout, "Reason", d->name);
-	output_paragraph(stdout, "Counted on", scope_name(d));
-	output_paragraph(stdout, "A packet", d->help);
-	output_paragraph(stdout, "What to do", d->advice);
+	output_paragraph(stdout, "Reason", "", d->name);
+	output_paragraph(stdout, "Counted on", "", scope_name(d));
+	output_paragraph(stdout, "A packet", "", d->help);
+	output_paragraph(stdout, "What to do", "", d->advice);
 }
 
 static json_t *reason_object(const struct drop_info *d)
@@ -99,7 +99,7 @@ static void setting_print(const json_t *setting)
 		{"Meaning", "help"}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		output_paragraph(stdout, rows[i][0], object_text(setting, rows[i][1]));
+		output_paragraph(stdout, rows[i][0], "", object_text(setting, rows[i][1]));
 }
 
 static enum exit_code settings_explain(const struct options *options, struct settings *s)
@@ -140,9 +140,9 @@ static enum exit_code fields_print(const struct options *options, json_t *fields
 			command, sizeof(command), "culvertctl show %s", object_text(field, "list"));
 		if (i > 0)
 			putchar('\n');
-		output_paragraph(stdout, "Field", object_text(field, "field"));
-		output_paragraph(stdout, "Shown by", command);
-		output_paragraph(stdout, "Meaning", object_text(field, "help"));
+		output_paragraph(stdout, "Field", "", object_text(field, "field"));
+		output_paragraph(stdout, "Shown by", "", command);
+		output_paragraph(stdout, "Meaning", "", object_text(field, "help"));
 	}
 	json_decref(fields);
 	return EXIT_OK;

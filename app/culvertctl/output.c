@@ -19,6 +19,13 @@ struct column {
 	bool number;
 };
 
+bool output_knows_sequences(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
+}
+
 size_t output_width(void)
 {
 	struct winsize size;
@@ -28,9 +35,9 @@ size_t output_width(void)
 	return size.ws_col != 0 ? size.ws_col : 80; // a serial line does not know
 }
 
-enum exit_code output_json(json_t *value)
+static enum exit_code json_print(json_t *value, size_t flags)
 {
-	int rc = json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+	int rc = json_dumpf(value, stdout, flags | JSON_ENSURE_ASCII);
 
 	if (rc == 0)
 		putchar('\n');
@@ -38,6 +45,18 @@ enum exit_code output_json(json_t *value)
 		warn("cannot write JSON");
 	json_decref(value);
 	return rc == 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+enum exit_code output_json(json_t *value)
+{
+	return json_print(value, JSON_INDENT(2));
+}
+
+enum exit_code output_json_line(json_t *value)
+{
+	enum exit_code code = json_print(value, JSON_COMPACT);
+
+	return fflush(stdout) == 0 ? code : EXIT_FAILED;
 }
 
 const char *object_text(const json_t *object, const char *name)
@@ -59,6 +78,54 @@ void output_text(FILE *out, const char *text)
 			putc(*c, out);
 }
 
+// --- colours ---
+
+#define RED    "\033[31m"
+#define GREEN  "\033[32m"
+#define YELLOW "\033[33m"
+#define PLAIN  "\033[0m"
+
+// Colours of states; others have none.
+static const struct {
+	const char *states, *colour;
+} colours[] = {
+	{",up,running,reachable,static,well,", GREEN},
+	{",never,silent,", YELLOW},
+	{",down,failing,stopped,stalled,failed,refused,degraded,drop,", RED},
+};
+
+static bool has_colours(void)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return output_knows_sequences() && (no == NULL || no[0] == '\0');
+}
+
+static void put_coloured(FILE *out, const char *state)
+{
+	char wanted[32];
+
+	snprintf(wanted, sizeof(wanted), ",%s,", state);
+	for (size_t i = 0; has_colours() && i < sizeof(colours) / sizeof(colours[0]); i++)
+		if (strstr(colours[i].states, wanted) != NULL) {
+			fprintf(out, "%s%s" PLAIN, colours[i].colour, state);
+			return;
+		}
+	fputs(state, out);
+}
+
+static bool is_state(const struct column *column)
+{
+	static const char *const keys[] = {"state", "link", "verdict"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (strcmp(column->key, keys[i]) == 0)
+			return true;
+	return false;
+}
+
+// --- paragraphs ---
+
 // The text as output_text() writes it, in new memory.
 static char *quoted_new(const char *text)
 {
@@ -74,27 +141,35 @@ static char *quoted_new(const char *text)
 	return quoted;
 }
 
-void output_paragraph(FILE *out, const char *label, const char *text)
+// Writes words in lines that fit the terminal; used: characters of the line so far.
+static void words_print(FILE *out, const char *text, size_t used)
 {
-	size_t width = output_width() != 0 ? output_width() : WIDTH, used = LABEL;
-	char *quoted;
+	size_t width = output_width() != 0 ? output_width() : WIDTH;
 
-	if (text[0] == '\0')
-		return;
-	quoted = quoted_new(text);
-	fprintf(out, "%-*s", LABEL, label);
-	for (const char *word = quoted; *word != '\0';) {
-		size_t len = strcspn(word, " ");
+	while (*text != '\0') {
+		size_t len = strcspn(text, " ");
 
 		if (used > LABEL && used + 1 + len > width) {
 			fprintf(out, "\n%*s", LABEL, "");
 			used = LABEL;
 		}
-		used += (size_t)fprintf(out, "%s%.*s", used > LABEL ? " " : "", (int)len, word);
-		word += len + strspn(word + len, " ");
+		used += (size_t)fprintf(out, "%s%.*s", used > LABEL ? " " : "", (int)len, text);
+		text += len + strspn(text + len, " ");
 	}
 	putc('\n', out);
+}
+
+void output_paragraph(FILE *out, const char *label, const char *state, const char *text)
+{
+	char *quoted = quoted_new(text), *first = quoted_new(state);
+
+	if (text[0] != '\0' || state[0] != '\0') {
+		fprintf(out, "%-*s", LABEL, label);
+		put_coloured(out, first);
+		words_print(out, quoted, LABEL + strlen(first));
+	}
 	free(quoted);
+	free(first);
 }
 
 const char *output_duration(char text[OUTPUT_TIME_MAX], json_int_t seconds)
@@ -206,8 +281,12 @@ static void cell_print(FILE *out, const struct column *column, const json_t *obj
 
 	if (column->number)
 		fprintf(out, "%*s%s", pad, "", text);
+	else if (object != NULL && is_state(column))
+		put_coloured(out, text);
 	else
-		fprintf(out, "%s%*s", text, last ? 0 : pad, "");
+		fputs(text, out);
+	if (!column->number && !last)
+		fprintf(out, "%*s", pad, "");
 	fputs(last ? "\n" : GAP, out);
 	free(text);
 }

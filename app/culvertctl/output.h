@@ -3,6 +3,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <time.h>
@@ -13,6 +14,9 @@ enum exit_code {
 	EXIT_USAGE,    // the command line needs a change
 	EXIT_DEGRADED, // of status
 };
+
+// Whether the output is a terminal that knows control sequences.
+bool output_knows_sequences(void);
 
 // Characters in a line of the terminal; 0: no terminal, no limit.
 size_t output_width(void);
@@ -29,9 +33,10 @@ void output_text(FILE *out, const char *text);
 // front; if several rows have the same there, with their numbers. Without memory the program ends.
 void output_rows(FILE *out, json_t *rows);
 
-// Writes a label and text beside it, quoted as above, in lines of words that fit the terminal, or
-// 80 columns. Nothing without text.
-void output_paragraph(FILE *out, const char *label, const char *text);
+// Writes a label, and beside it a state and text, both quoted as above, in lines of words that fit
+// the terminal, or 80 columns. "" for none; nothing without both. States are in colour on a
+// terminal that knows them, unless NO_COLOR is set (no-color.org), as they are in tables.
+void output_paragraph(FILE *out, const char *label, const char *state, const char *text);
 
 #define OUTPUT_TIME_MAX 32
 
@@ -41,6 +46,9 @@ const char *output_time(char text[OUTPUT_TIME_MAX], time_t at);
 
 // Prints a value for programs, and gives up the reference to it.
 enum exit_code output_json(json_t *value);
+
+// The same in one line, at once: for a program that reads line by line.
+enum exit_code output_json_line(json_t *value);
 
 // The value of a field of an object: text, NULL if it is none; a number, 0 if it is none.
 const char *object_text(const json_t *object, const char *name);

@@ -9,7 +9,8 @@
 #include "query.h"
 #include "screen.h"
 
-#define FIRST 10 // rows of SAs and tunnels
+#define FIRST      10 // rows of SAs and tunnels
+#define PICTURE_MS 1000
 
 static const char *const words[PICTURE_LISTS] = {
 	"info", "totals", "ports", "workers", "tunnels", "sas", "drops"};
@@ -170,19 +171,36 @@ json_t *picture_tables(const struct picture *before, const struct picture *now)
 		rows_of(list_rates(PICTURE_DROPS, before, now), drop_row));
 }
 
-void picture_repeat(const char *instance, unsigned int ms, bool once, picture_fn *show, void *arg)
-{
+struct drawing {
+	picture_fn *show;
+	void *arg;
 	struct picture before, now;
+};
+
+static void draw(void *arg)
+{
+	const struct drawing *d = arg;
+
+	if (d->before.sample[0].objects != NULL) // else it is the first one
+		d->show(d->arg, &d->before, &d->now);
+}
+
+void picture_repeat(const char *instance, unsigned int seconds, picture_fn *show, void *arg)
+{
+	struct drawing d = {.show = show, .arg = arg};
+	unsigned int ms = PICTURE_MS;
 
 	screen_begin();
-	before = picture_take(instance);
-	while (screen_wait(ms)) {
-		now = picture_take(instance);
-		show(arg, &before, &now);
-		picture_fini(&before);
-		before = now;
-		if (once)
+	d.now = picture_take(instance);
+	while (screen_wait(ms, draw, &d)) {
+		picture_fini(&d.before);
+		d.before = d.now;
+		d.now = picture_take(instance);
+		draw(&d);
+		if (seconds == 0)
 			break;
+		ms = seconds * 1000;
 	}
-	picture_fini(&before);
+	picture_fini(&d.before);
+	picture_fini(&d.now);
 }

@@ -8,8 +8,6 @@
 
 #include "rates.h"
 
-#define PICTURE_MS 1000 // the usual time between two
-
 enum picture_list {
 	PICTURE_INFO,
 	PICTURE_TOTALS,
@@ -34,6 +32,6 @@ json_t *picture_tables(const struct picture *before, const struct picture *now);
 
 typedef void picture_fn(void *arg, const struct picture *before, const struct picture *now);
 
-// Takes a picture every ms milliseconds, and calls show for each but the first, until the user
-// quits, or once.
-void picture_repeat(const char *instance, unsigned int ms, bool once, picture_fn *show, void *arg);
+// Takes two pictures a second apart, and then one after each interval of that many seconds, until
+// the user quits; calls show for each but the first. seconds 0: the first two alone.
+void picture_repeat(const char *instance, unsigned int seconds, picture_fn *show, void *arg);

@@ -11,12 +11,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "output.h"
+
 #define HOME_AND_CLEAR "\033[H\033[J"
 #define LINES_UNKNOWN  24
 
 static struct termios saved;
 static bool keys; // are taken from the terminal
-static volatile sig_atomic_t ended;
+static volatile sig_atomic_t ended, resized;
 static bool first; // no picture yet
 
 static void on_end(int sig)
@@ -25,15 +27,24 @@ static void on_end(int sig)
 	ended = 1;
 }
 
-// Signals that end the program are delivered in screen_wait() alone: queries and output are
-// finished first.
+static void on_resize(int sig)
+{
+	(void)sig;
+	resized = 1;
+}
+
+// Signals that end the program, or change its terminal, are delivered in screen_wait() alone:
+// queries and output are finished first.
 static void signals_take(void)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = on_end};
+	struct sigaction action = {.sa_handler = on_resize};
 	sigset_t set;
 
 	sigemptyset(&set);
+	sigaddset(&set, SIGWINCH);
+	sigaction(SIGWINCH, &action, NULL);
+	action.sa_handler = on_end;
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		sigaction(ends[i], &action, NULL);
 		sigaddset(&set, ends[i]);
@@ -61,18 +72,6 @@ void screen_begin(void)
 	tcsetattr(STDIN_FILENO, TCSANOW, &raw);
 }
 
-bool screen_is_terminal(void)
-{
-	return isatty(STDOUT_FILENO);
-}
-
-static bool knows_sequences(void)
-{
-	const char *term = getenv("TERM");
-
-	return screen_is_terminal() && term != NULL && strcmp(term, "dumb") != 0;
-}
-
 static unsigned int lines(void)
 {
 	struct winsize size;
@@ -82,17 +81,41 @@ static unsigned int lines(void)
 	return size.ws_row;
 }
 
+// Lines of the terminal that a line of text takes: control sequences, which end with m, take no
+// room.
+static size_t height(const char *text, size_t len)
+{
+	size_t width = output_width(), used = 0;
+
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '\033')
+			i += strcspn(text + i, "m");
+		else
+			used++;
+	return used > width && width > 0 ? (used + width - 1) / width : 1;
+}
+
+static void lines_show(const char *text)
+{
+	size_t left = lines() - 1;
+
+	fputs(HOME_AND_CLEAR, stdout);
+	while (*text != '\0') {
+		size_t len = strcspn(text, "\n"), rows = height(text, len);
+
+		if (rows > left)
+			break;
+		left -= rows;
+		len += text[len] == '\n';
+		fwrite(text, 1, len, stdout);
+		text += len;
+	}
+}
+
 void screen_show(const char *text)
 {
-	if (knows_sequences()) {
-		fputs(HOME_AND_CLEAR, stdout);
-		for (unsigned int n = lines(); n > 1 && *text != '\0'; n--) {
-			size_t len = strcspn(text, "\n");
-
-			len += text[len] == '\n';
-			fwrite(text, 1, len, stdout);
-			text += len;
-		}
+	if (output_knows_sequences()) {
+		lines_show(text);
 	} else {
 		fputs(first ? "" : "\n", stdout);
 		fputs(text, stdout);
@@ -117,7 +140,14 @@ static bool is_quit(void)
 	return read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q';
 }
 
-bool screen_wait(unsigned int ms)
+static void draw_again(screen_draw *draw, void *arg)
+{
+	resized = 0;
+	if (draw != NULL)
+		draw(arg);
+}
+
+bool screen_wait(unsigned int ms, screen_draw *draw, void *arg)
 {
 	struct pollfd in = {.fd = keys ? STDIN_FILENO : -1, .events = POLLIN};
 	struct timespec end;
@@ -136,6 +166,8 @@ bool screen_wait(unsigned int ms)
 			return false;
 		if (n < 0 && errno != EINTR)
 			return false;
+		if (resized)
+			draw_again(draw, arg);
 	}
 	return !ended;
 }

@@ -10,11 +10,12 @@
 // Takes keys as they are pressed, if there is a terminal, until the program ends.
 void screen_begin(void);
 
-// Whether the output is a terminal.
-bool screen_is_terminal(void);
-
-// Shows text, as much of it as there are lines on the terminal.
+// Shows text, as much of it as the terminal has room for.
 void screen_show(const char *text);
 
-// Waits. False if the user quits.
-bool screen_wait(unsigned int ms);
+// Shows the last picture again.
+typedef void screen_draw(void *arg);
+
+// Waits, and draws again when the size of the terminal changes; draw NULL: nothing. False if the
+// user quits.
+bool screen_wait(unsigned int ms, screen_draw *draw, void *arg);

@@ -94,6 +94,8 @@ enum exit_code command_show(const struct options *options, char **words)
 
 	if (words[0] != NULL && strcmp(words[0], "config") == 0)
 		return command_show_config(options, words + 1);
+	if (options->watch > 0)
+		return command_show_watch(options, words);
 	query_read_show(&q, options, words);
 	instance = instance_choose(options->instance);
 	objects = query_get(instance, q.list->word, q.filter);

@@ -12,10 +12,11 @@
 #include "instances.h"
 #include "output.h"
 #include "picture.h"
+#include "screen.h"
 
-#define PORTS_MAX   4 // lines of each subject
-#define TUNNELS_MAX 5
-#define DROPS_MAX   3
+#define PORTS_MAX   3 // lines of each subject
+#define TUNNELS_MAX 4
+#define DROPS_MAX   2
 
 // --- the state ---
 
@@ -130,17 +131,25 @@ static json_t *status_of(const struct picture *before, const struct picture *now
 // --- for people ---
 
 // A line of a subject, whose first line has its label; it gives up the reference to text.
-static void line_print(FILE *out, const char **label, json_t *text)
+static void line_print(FILE *out, const char **label, const char *state, json_t *text)
 {
-	output_paragraph(out, *label, text != NULL ? json_string_value(text) : "");
+	output_paragraph(out, *label, state, text != NULL ? json_string_value(text) : "");
 	json_decref(text);
 	*label = "";
+}
+
+static void row_print(FILE *out, const char **label, const json_t *row, const char *state,
+	json_t *(*text)(const json_t *row))
+{
+	const char *word = object_text(row, state);
+
+	line_print(out, label, word != NULL ? word : "?", text(row));
 }
 
 static void more_print(FILE *out, const char **label, size_t all, size_t shown, const char *command)
 {
 	if (all > shown)
-		line_print(out, label, textf("%zu more: culvertctl %s", all - shown, command));
+		line_print(out, label, "", textf("%zu more: culvertctl %s", all - shown, command));
 }
 
 static void instance_print(FILE *out, const json_t *info)
@@ -150,7 +159,7 @@ static void instance_print(FILE *out, const json_t *info)
 	json_int_t seconds = object_number(info, "uptime_s");
 	char since[OUTPUT_TIME_MAX], up[OUTPUT_TIME_MAX];
 
-	line_print(out, &label,
+	line_print(out, &label, "",
 		textf("%s, version %s, since %s (%s)", instance != NULL ? instance : "?",
 			version != NULL ? version : "?",
 			output_time(since, time(NULL) - (time_t)seconds),
@@ -164,9 +173,9 @@ static double decimal(const json_t *row, const char *name)
 
 static json_t *port_text(const json_t *row)
 {
-	return textf("%s %s: received %.0f/s, %.1f Mbit/s; sent %.0f/s, %.1f Mbit/s%s",
-		object_text(row, "port"), object_text(row, "link"), decimal(row, "rx/s"),
-		decimal(row, "rx_mbit/s"), decimal(row, "tx/s"), decimal(row, "tx_mbit/s"),
+	return textf("%s: received %.0f/s, %.1f Mbit/s; sent %.0f/s, %.1f Mbit/s%s",
+		object_text(row, "port"), decimal(row, "rx/s"), decimal(row, "rx_mbit/s"),
+		decimal(row, "tx/s"), decimal(row, "tx_mbit/s"),
 		loses(row) ? "; loses frames" : "");
 }
 
@@ -189,7 +198,7 @@ static void ports_print(FILE *out, const json_t *ports)
 	json_array_extend(rows, others);
 	json_decref(others);
 	for (size_t i = 0; i < json_array_size(rows) && i < PORTS_MAX; i++)
-		line_print(out, &label, port_text(json_array_get(rows, i)));
+		row_print(out, &label, json_array_get(rows, i), "link", port_text);
 	more_print(out, &label, json_array_size(rows), PORTS_MAX, "show ports");
 	json_decref(rows);
 }
@@ -207,19 +216,19 @@ static const char *drop_help(const char *reason)
 static json_t *tunnel_text(const json_t *row)
 {
 	const char *name = object_text(row, "tunnel"), *reason = object_text(row, "reason");
-	const char *peer = object_text(row, "peer"), *state = object_text(row, "state");
+	const char *peer = object_text(row, "peer");
 
 	if (is_text(row, "state", "silent"))
-		return textf("%s silent: nothing received from %s for %lld s", name,
+		return textf("%s: nothing received from %s for %lld s", name,
 			peer != NULL ? peer : "the peer",
 			(long long)object_number(row, "silent_s"));
 	if (is_text(row, "state", "stopped"))
-		return textf("%s stopped: its SA needs a new key", name);
+		return textf("%s: its SA needs a new key", name);
 	if (is_text(row, "state", "never"))
-		return textf("%s never: nothing received yet", name);
+		return textf("%s: nothing received yet", name);
 	if (reason == NULL)
-		return textf("%s %s", name, state);
-	return textf("%s %s, %s: %s", name, state, reason, drop_help(reason));
+		return textf("%s", name);
+	return textf("%s: %s: %s", name, reason, drop_help(reason));
 }
 
 static void tunnels_print(FILE *out, const json_t *tunnels)
@@ -230,9 +239,9 @@ static void tunnels_print(FILE *out, const json_t *tunnels)
 
 	if (all == 0)
 		return;
-	line_print(out, &label, textf("%lld of %lld up", (long long)up, (long long)all));
+	line_print(out, &label, "", textf("%lld of %lld up", (long long)up, (long long)all));
 	for (size_t i = 0; i < json_array_size(rows) && i < TUNNELS_MAX; i++)
-		line_print(out, &label, tunnel_text(json_array_get(rows, i)));
+		row_print(out, &label, json_array_get(rows, i), "state", tunnel_text);
 	more_print(out, &label, (size_t)(all - up), TUNNELS_MAX, "show tunnels");
 }
 
@@ -255,7 +264,7 @@ static void drops_print(FILE *out, const json_t *drops)
 		rows[i] = json_array_get(drops, i);
 	qsort(rows, n, sizeof(rows[0]), by_rate);
 	for (size_t i = 0; i < n && i < DROPS_MAX; i++)
-		line_print(out, &label,
+		line_print(out, &label, "",
 			textf("%s %lld/s: %s", object_text(rows[i], "drop"),
 				(long long)object_number(rows[i], "packets/s"),
 				object_text(rows[i], "help")));
@@ -270,33 +279,56 @@ static void changes_print(FILE *out, const json_t *info)
 	char at[OUTPUT_TIME_MAX];
 
 	if (unsaved > 0)
-		line_print(out, &changes,
+		line_print(out, &changes, "",
 			textf("%lld at run time, which the file may lack: culvertctl diff",
 				(long long)unsaved));
 	if (refused != NULL)
-		line_print(out, &reload,
-			textf("refused %s: %s",
+		line_print(out, &reload, "refused",
+			textf("%s: %s",
 				output_time(
 					at, time(NULL) - (time_t)object_number(info, "refused_s")),
 				refused));
 }
 
+static void problems_print(FILE *out, const json_t *problems)
+{
+	const char *label = "Status";
+	json_t *all = json_string("");
+
+	for (size_t i = 0; i < json_array_size(problems); i++) {
+		json_t *longer = textf("%s%s%s", json_string_value(all), i > 0 ? "; " : "",
+			json_string_value(json_array_get(problems, i)));
+
+		json_decref(all);
+		all = longer;
+	}
+	line_print(out, &label, json_array_size(problems) > 0 ? "degraded" : "well", all);
+}
+
 static void status_print(FILE *out, const json_t *status)
 {
-	const json_t *problems = json_object_get(status, "problems");
 	const json_t *info = json_object_get(status, "info");
-	const char *label = "Status";
 
-	if (json_array_size(problems) == 0)
-		line_print(out, &label, textf("well"));
-	for (size_t i = 0; i < json_array_size(problems); i++)
-		line_print(out, &label,
-			textf("degraded: %s", json_string_value(json_array_get(problems, i))));
+	problems_print(out, json_object_get(status, "problems"));
 	instance_print(out, info);
 	ports_print(out, json_object_get(status, "ports"));
 	tunnels_print(out, json_object_get(status, "tunnels"));
 	drops_print(out, json_object_get(status, "drops"));
 	changes_print(out, info);
+}
+
+static void status_draw(const json_t *status)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (out == NULL)
+		err(EXIT_FAILED, NULL);
+	status_print(out, status);
+	if (fclose(out) == 0)
+		screen_show(text);
+	free(text);
 }
 
 struct report {
@@ -310,12 +342,14 @@ static void status_show(void *arg, const struct picture *before, const struct pi
 	json_t *status = status_of(before, now);
 
 	report->code = is_text(status, "state", "well") ? EXIT_OK : EXIT_DEGRADED;
-	if (report->options->json) {
-		if (output_json(status) != EXIT_OK)
-			report->code = EXIT_FAILED;
-		return;
-	}
-	status_print(stdout, status);
+	if (report->options->json && report->options->watch > 0)
+		output_json_line(json_incref(status));
+	else if (report->options->json)
+		output_json(json_incref(status));
+	else if (report->options->watch > 0)
+		status_draw(status);
+	else
+		status_print(stdout, status);
 	json_decref(status);
 }
 
@@ -324,6 +358,6 @@ enum exit_code command_status(const struct options *options, char **words)
 	struct report report = {options, EXIT_FAILED};
 
 	(void)words;
-	picture_repeat(instance_choose(options->instance), PICTURE_MS, true, status_show, &report);
+	picture_repeat(instance_choose(options->instance), options->watch, status_show, &report);
 	return report.code;
 }

@@ -3,6 +3,7 @@
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "instances.h"
@@ -62,10 +63,10 @@ static void picture_show(void *arg, const struct picture *before, const struct p
 
 enum exit_code command_top(const struct options *options, char **words)
 {
-	bool once = options->once || options->json || !screen_is_terminal();
+	bool once = options->once || options->json || !isatty(STDOUT_FILENO);
 
 	(void)words;
-	picture_repeat(instance_choose(options->instance), PICTURE_MS, once, picture_show,
-		(void *)options);
+	picture_repeat(
+		instance_choose(options->instance), once ? 0 : 1, picture_show, (void *)options);
 	return EXIT_OK;
 }

@@ -261,7 +261,7 @@ static json_t *trace_follow(const struct options *options, struct session *s)
 {
 	bool over = false;
 
-	for (unsigned int ms = 0; ms < options->seconds * 1000 && screen_wait(POLL_MS);
+	for (unsigned int ms = 0; ms < options->seconds * 1000 && screen_wait(POLL_MS, NULL, NULL);
 		ms += POLL_MS) {
 		json_t *state = trace_step(s, &over);
 

@@ -3,7 +3,6 @@
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "command.h"
 #include "field.h"
@@ -12,72 +11,66 @@
 #include "rates.h"
 #include "screen.h"
 
-#define SECONDS_MAX 3600
+struct watch {
+	const struct options *options;
+	struct query q;
+	json_t *objects; // with rates
+};
 
-// One line for programs, for each picture.
+// One line for programs, for each answer.
 static void json_line_print(const struct query *q, const json_t *objects)
 {
-	json_t *line = json_pack("{s:o}", q->list->word, fields_typed(q->list->word, objects));
-
-	json_dumpf(line, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
-	putchar('\n');
-	fflush(stdout);
-	json_decref(line);
+	output_json_line(json_pack("{s:o}", q->list->word, fields_typed(q->list->word, objects)));
 }
 
-static void picture_print(const struct query *q, json_t *objects)
+static void objects_show(void *arg)
 {
+	const struct watch *w = arg;
 	char *text = NULL;
 	size_t len;
-	FILE *out = open_memstream(&text, &len);
+	FILE *out;
 
+	if (w->options->json) {
+		json_line_print(&w->q, w->objects);
+		return;
+	}
+	out = open_memstream(&text, &len);
 	if (out == NULL)
 		err(EXIT_FAILED, NULL);
-	query_print(q, objects, out);
+	query_print(&w->q, w->objects, out);
 	if (fclose(out) == 0)
 		screen_show(text);
 	free(text);
 }
 
 // Queries once, and shows the changes since the previous answer, which the new one replaces.
-static void watch_step(const struct options *options, const char *instance, const struct query *q,
-	struct sample *before)
+static void watch_step(struct watch *w, const char *instance, struct sample *before)
 {
-	json_t *objects = query_get(instance, q->list->word, q->filter);
+	json_t *objects = query_get(instance, w->q.list->word, w->q.filter);
 	struct sample now;
 
-	query_choose(q, objects);
+	query_choose(&w->q, objects);
 	now = sample_of(objects);
-	objects = rates_add(q->list->word, before, &now);
-	if (options->json)
-		json_line_print(q, objects);
-	else
-		picture_print(q, objects);
-	json_decref(objects);
+	json_decref(w->objects);
+	w->objects = rates_add(w->q.list->word, before, &now);
 	sample_fini(before);
 	*before = now;
+	objects_show(w);
 }
 
-enum exit_code command_watch(const struct options *options, char **words)
+enum exit_code command_show_watch(const struct options *options, char **words)
 {
+	struct watch w = {.options = options};
 	struct sample before = {};
 	const char *instance;
-	struct query q;
-	unsigned long seconds = 1;
-	char *end = "";
 
-	if (words[0] != NULL && strcmp(words[0], "show") != 0)
-		seconds = strtoul(*words++, &end, 10);
-	if (*end != '\0' || seconds < 1 || seconds > SECONDS_MAX || words[0] == NULL ||
-		strcmp(words[0], "show") != 0)
-		errx(EXIT_USAGE, "watch: expected [SECONDS] show ..., SECONDS from 1 to %d",
-			SECONDS_MAX);
-	query_read_show(&q, options, words + 1);
+	query_read_show(&w.q, options, words);
 	instance = instance_choose(options->instance);
 	screen_begin();
 	do
-		watch_step(options, instance, &q, &before);
-	while (screen_wait((unsigned int)seconds * 1000));
+		watch_step(&w, instance, &before);
+	while (screen_wait(options->watch * 1000, objects_show, &w));
 	sample_fini(&before);
+	json_decref(w.objects);
 	return EXIT_OK;
 }

@@ -63,11 +63,8 @@ class Completion(unittest.TestCase):
             self.assertTrue(takes("show", word, *more), word)
         self.assertFalse(takes("show", "nosuch"))
         self.assertEqual(complete("culvertctl", "show", "neigh"), ["neighbours"])
-
-    def test_what_to_watch(self):
-        self.assertEqual(complete("culvertctl", "watch", ""), ["show"])
-        self.assertEqual(complete("culvertctl", "watch", "5", ""), ["show"])
-        self.assertEqual(complete("culvertctl", "watch", "5", "show", "pol"), ["policies"])
+        self.assertEqual(complete("culvertctl", "show", "--watch", "5", "pol"), ["policies"])
+        self.assertEqual(complete("culvertctl", "status", "--wa"), ["--watch"])
 
     def test_filters(self):
         for command in ("show", "flush"):
@@ -111,7 +108,7 @@ class Completion(unittest.TestCase):
     def test_other_shells(self):
         """The words of zsh and fish are those of bash, and have their help."""
         for words in (["show", ""], ["explain", "no_"], ["trace", "drop", "repl"], ["reload", "--"], ["sa", ""],
-                      ["show", "sas", "rem"], ["--js"], [""], ["watch", "5", ""]):
+                      ["show", "sas", "rem"], ["--js"], [""]):
             bash = complete("culvertctl", *words)
             self.assertEqual([w.split(":", 1)[0] for w in complete_zsh(*words) if w != ":"], bash, words)
             self.assertEqual(sorted(w.split("\t")[0] for w in complete_fish(*words)), sorted(bash), words)

@@ -145,6 +145,7 @@ class Case(unittest.TestCase):
         os.chmod(self.runtime, 0o755)
         self.env = {k: v for k, v in os.environ.items() if k != "XDG_RUNTIME_DIR"}
         self.env["RUNTIME_DIRECTORY"] = self.runtime
+        self.env["TERM"] = "dumb"
 
     def daemon(self, instance, lists=None, conversation=None):
         daemon = Daemon(self.runtime, instance, lists, conversation)
@@ -454,7 +455,7 @@ class Fields(Case):
                           self.ctl("show", "sas", "to-c", *option, code=1))
         self.assertIn('show workers: there is no "7"; show workers lists the names',
                       self.ctl("show", "workers", "7", code=1))
-        self.assertIn('there is no "to-c"', self.ctl("watch", "show", "sas", "to-c", code=1))
+        self.assertIn('there is no "to-c"', self.ctl("show", "sas", "to-c", "--watch", "1", code=1))
 
 
 class Paging(Case):
@@ -727,7 +728,7 @@ class CommandLine(Case):
 
     def test_wrong_command_lines(self):
         for args, message in (
-                (["shwo", "sas"], 'unknown command "shwo", did you mean "show"? Commands: status, show, top, watch, '),
+                (["shwo", "sas"], 'unknown command "shwo", did you mean "show"? Commands: status, show, top, trace, '),
                 (["list", "all"], "list takes no argument"),
                 (["-i", "west", "list"], "list takes no argument"),
                 (["temperature"], 'unknown command "temperature", commands: status, show, '),
@@ -829,10 +830,10 @@ class Status(Case):
         out = self.status(0)
         self.assertRegex(out, r"\AStatus      well\n"
                          rf"Instance    west, version 0\.1\.0, since {since}\d\d:\d\d \(1 d 01:01:01\)\n"
-                         r"Ports       lan up: received \d+/s, 0\.0 Mbit/s; sent 0/s, 0\.0 Mbit/s\n"
-                         r"            wan up: received .*\n"
+                         r"Ports       up lan: received \d+/s, 0\.0 Mbit/s; sent 0/s, 0\.0 Mbit/s\n"
+                         r"            up wan: received .*\n"
                          r"Tunnels     2 of 3 up\n"
-                         r"            new never: nothing received yet\n\Z")
+                         r"            never new: nothing received yet\n\Z")
 
     def test_each_problem(self):
         self.well()
@@ -843,11 +844,11 @@ class Status(Case):
                 (self.lists["totals"][0], "tunnels_up", 1, "1 of 3 tunnels not up"),
                 (self.lists["info"][0], "refused", "x.conf:3: wrong", "the last reload was refused")):
             before, item[key] = item[key], value
-            self.assertEqual(self.status(3).split("\n")[0], "Status      degraded: " + problem)
+            self.assertEqual(self.status(3).split("\n")[0], "Status      degraded " + problem)
             item[key] = before
         self.lists["ports"].steps["rx_missed"] = 50
         out = self.status(3)
-        self.assertIn("degraded: 2 of 2 ports lose frames\n", out)
+        self.assertIn("degraded 2 of 2 ports lose frames\n", out)
         self.assertIn("Mbit/s; loses\n            frames\n", out)
 
     def test_one_screen_whatever_the_number_of_tunnels(self):
@@ -862,13 +863,14 @@ class Status(Case):
                                        for i in range(60)], packets=100)
         self.lists["info"][0] |= {"unsaved": 4, "refused_s": "60", "refused": "/etc/culvert/culvert.conf:12: " + "x" * 90}
         out = self.on_terminal(80, "status", code=3)
-        self.assertLessEqual(len(out.splitlines()), 30)
-        self.assertLessEqual(max(map(len, out.splitlines())), 12 + 90)
-        for line in ("Ports       broken down: received", "            26 more: culvertctl show ports\n",
-                     "Tunnels     5 of 10000 up\n            cut stopped: its SA needs a new key\n"
-                     "            wrong-key failing, auth: integrity check failed",
-                     "            to-0 silent: nothing received from 192.0.2.2 for 77 s\n",
-                     "            9990 more: culvertctl show tunnels\n", "            57 more: culvertctl top\n",
+        self.assertLessEqual(len(out.splitlines()), 24)
+        self.assertIn("Status      degraded 1 of 30 ports without a link; 9994 of 10000 tunnels not up;\n"
+                      "            the last reload was refused\n", out)
+        for line in ("Ports       down broken: received", "            27 more: culvertctl show ports\n",
+                     "Tunnels     5 of 10000 up\n            stopped cut: its SA needs a new key\n"
+                     "            failing wrong-key: auth: integrity check failed",
+                     "            silent to-0: nothing received from 192.0.2.2 for 77 s\n",
+                     "            9991 more: culvertctl show tunnels\n", "            58 more: culvertctl top\n",
                      "Changes     4 at run time, which the file may lack: culvertctl diff\n",
                      "\nReload      refused 20", "/etc/culvert/culvert.conf:12:"):
             self.assertIn(line, out)
@@ -907,15 +909,15 @@ class Status(Case):
         self.lists["tunnels_worst"] = [tunnel("\x1b[2Jevil", "failing", "\x1b]0;x\x07")]
         self.lists["ports"].items[0]["name"] = "l\nan"
         out = self.status(0)
-        self.assertIn("\\x1b[2Jevil failing, \\x1b]0;x\\x07:", out)
-        self.assertIn("l\\x0aan up", out)
+        self.assertIn("failing \\x1b[2Jevil: \\x1b]0;x\\x07:", out)
+        self.assertIn("up l\\x0aan: received", out)
         self.assertNotIn("\x1b", out)
 
     def test_narrow_window(self):
         self.well()
         out = self.on_terminal(20, "status")
         self.assertIn("Status      well\n", out)
-        self.assertIn("            nothing\n            received\n", out)
+        self.assertIn("            never\n            new:\n", out)
 
     def test_no_answer(self):
         self.assertIn("no running culvertd", self.ctl("status", code=1))
@@ -925,7 +927,7 @@ class Status(Case):
 
 
 class Live(Case):
-    """What is shown again and again: watch and top."""
+    """What is shown again and again: --watch and top."""
 
     SAS = [{"name": f"sa-{i}", "direction": "out", "remote": "192.0.2.2", "packets": 0,
             "bytes": 0, "errors": 0, "last_seen_s": "0"} for i in range(30)]
@@ -959,7 +961,7 @@ class Live(Case):
 
     def test_watch_adds_rates(self):
         self.growing_daemon()
-        process = self.start("watch", "show", "drops")
+        process = self.start("show", "drops", "--watch", "1")
         out = self.read_until(process, r"PACKETS/S[^\n]*\n[^\n]*\n")
         self.assertRegex(out, r"\AREASON  PACKETS  HELP\nreplay +1 +seen\n\n")
         rate = int(re.search(r"PACKETS/S +HELP\nreplay +\d+ +(\d+) ", out)[1])
@@ -969,7 +971,7 @@ class Live(Case):
 
     def test_watch_for_programs(self):
         self.growing_daemon()
-        process = self.start("--json", "watch", "1", "show", "sas")
+        process = self.start("--json", "show", "sas", "--watch=1")
         out = self.read_until(process, r"\n.*\n.*\n")
         process.send_signal(signal.SIGTERM)
         self.finish(process, 0)
@@ -982,20 +984,129 @@ class Live(Case):
 
     def test_q_ends_it_and_leaves_the_terminal_as_it_was(self):
         self.growing_daemon()
+        self.west.lists["ports"].steps["rx_missed"] = 0
         self.env["TERM"] = "xterm"
-        for command in (["top"], ["watch", "show", "totals"], ["watch", "show", "ports"]):
-            self.west.lists["totals"] = [{"rx": 1}]
+        for command in (["top"], ["show", "totals", "--watch", "1"], ["show", "ports", "--watch", "1"],
+                        ["status", "--watch", "1"]):
+            self.west.lists["totals"][0]["rx"] = 1
             master, slave = pty.openpty()
             fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 8, 120, 0, 0))
             before = termios.tcgetattr(slave)
             process = self.start(*command, stdin=slave, stdout=slave)
-            out = self.read_until(process, r"\x1b\[H\x1b\[J[^\x1b]*\x1b", master)
+            out = self.read_until(process, r"\x1b\[H\x1b\[J[^J]*\x1b\[H", master)
             self.assertLess(out.split("\x1b[H\x1b[J")[1].count("\n"), 8, "more than the screen")
             os.write(master, b"xq")
             self.finish(process, 0)
             self.assertEqual(termios.tcgetattr(slave), before)
             os.close(slave)
             os.close(master)
+
+    def terminal(self, rows=24, columns=80):
+        """A terminal of that size: its two ends."""
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        self.addCleanup(os.close, slave)
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        return master, slave
+
+    def test_new_size_of_the_terminal(self):
+        """The last answer is shown in the new size at once, without another question."""
+        self.growing_daemon()
+        self.env["TERM"] = "xterm"
+        master, slave = self.terminal(columns=200)
+        process = self.start("show", "ports", "--watch", "600", stdin=slave, stdout=slave)
+        self.read_until(process, "TX_PACKETS", master)
+        asked = len(self.west.requests)
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 20, 0, 0))
+        process.send_signal(signal.SIGWINCH)
+        out = self.read_until(process, r"(?s)\x1b\[H\x1b\[J[^J]*NAME[^J]*NAME.*TX_ERRORS", master)
+        self.assertNotIn("TX_PACKETS", out.splitlines()[0])
+        self.assertEqual(len(self.west.requests), asked)
+        os.write(master, b"q")
+        self.finish(process, 0)
+
+    def test_lines_longer_than_the_window(self):
+        """No more is shown than there is room for, so that the head stays in sight."""
+        self.growing_daemon()
+        self.env["TERM"] = "xterm"
+        self.west.lists["drops"] = [{"reason": f"r{i}", "packets": 1, "help": "x" * 70} for i in range(20)]
+        master, slave = self.terminal(rows=9, columns=20)
+        process = self.start("show", "drops", "--watch", "600", stdin=slave, stdout=slave)
+        self.read_until(process, r"r6", master)
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 9, 10, 0, 0))
+        process.send_signal(signal.SIGWINCH)
+        out = self.read_until(process, r"\x1b\[H\x1b\[J[^\x1b]*", master)
+        rows = sum(-(-max(len(line), 1) // 10) for line in out.split("\x1b[J")[-1].split("\r\n")[:-1])
+        self.assertLessEqual(rows, 8)
+        process.send_signal(signal.SIGINT)
+        self.finish(process, 0)
+
+    def test_it_sleeps_between_answers(self):
+        self.growing_daemon()
+        process = self.start("show", "drops", "--watch", "600")
+        self.read_until(process, "replay")
+        with open(f"/proc/{process.pid}/stat", encoding="ascii") as stat:
+            before = stat.read().split()[13:15]
+        self.west.requests.clear()
+        with self.assertRaises(subprocess.TimeoutExpired):
+            process.wait(2)
+        with open(f"/proc/{process.pid}/stat", encoding="ascii") as stat:
+            self.assertEqual(stat.read().split()[13:15], before)
+        self.assertEqual(self.west.requests, [])
+        process.send_signal(signal.SIGINT)
+        self.finish(process, 0)
+
+    def test_status_is_repeated(self):
+        self.growing_daemon()
+        self.west.lists["ports"].steps["rx_missed"] = 0
+        process = self.start("status", "--watch", "1")
+        out = self.read_until(process, r"(?s)Status.*Status")
+        self.assertIn("\n\nStatus", out)
+        self.west.lists["totals"][0]["tunnels_up"] = 9
+        self.read_until(process, "degraded 9991 of 10000 tunnels not up")
+        process.send_signal(signal.SIGINT)
+        self.finish(process, 3)
+        process = self.start("status", "--watch", "1", "--json")
+        out = self.read_until(process, r"\n.*\n")
+        self.assertEqual([json.loads(line)["state"] for line in out.splitlines()[:2]], ["degraded"] * 2)
+        process.send_signal(signal.SIGTERM)
+        self.finish(process, 3)
+
+    def coloured(self, *args, term="xterm", code=0, **env):
+        """What culvertctl writes on a terminal."""
+        self.env |= {"TERM": term} | env
+        return self.on_terminal(120, *args, code=code)
+
+    def test_colours_of_states(self):
+        self.growing_daemon()
+        self.west.lists["ports"].steps["rx_missed"] = 0
+        self.west.lists["tunnels"] = [tunnel("a", "up"), tunnel("b", "silent"), tunnel("up", "failing"),
+                                      tunnel("d", "\x1b[7mup")]
+        plain = self.ctl("show", "tunnels")
+        out = self.coloured("show", "tunnels")
+        self.assertIn("a       \x1b[32mup\x1b[0m         -", out)
+        self.assertIn("b       \x1b[33msilent\x1b[0m     -", out)
+        self.assertIn("up      \x1b[31mfailing\x1b[0m    -", out)
+        self.assertIn("d       \\x1b[7mup ", out)
+        self.assertEqual(re.sub(r"\x1b\[\d+m", "", out), plain)
+        self.assertIn("\x1b[32mwell\x1b[0m\n", self.coloured("status"))
+        self.west.lists["ports"].items[0]["link"] = "down"
+        out = self.coloured("status", code=3)
+        self.assertIn("Status      \x1b[31mdegraded\x1b[0m 1 of 1", out)
+        self.assertIn("Ports       \x1b[31mdown\x1b[0m lan:", out)
+
+    def test_no_colours(self):
+        self.growing_daemon()
+        self.west.lists["tunnels"] = [tunnel("a", "up")]
+        plain = self.ctl("show", "tunnels")
+        self.env["TERM"] = "xterm"
+        self.assertEqual(self.ctl("show", "tunnels"), plain)
+        self.assertNotIn("\x1b", self.coloured("show", "tunnels", "--json"))
+        self.assertEqual(self.coloured("show", "tunnels", term="dumb"), plain)
+        self.assertEqual(self.coloured("show", "tunnels", NO_COLOR="1"), plain)
+        self.assertIn("\x1b[32mup", self.coloured("show", "tunnels", NO_COLOR=""))
+        del self.env["TERM"]
+        self.assertEqual(self.on_terminal(120, "show", "tunnels"), plain)
 
     def test_dumb_terminal(self):
         self.growing_daemon()
@@ -1040,21 +1151,32 @@ class Live(Case):
         self.assertEqual(len(re.findall(r"(?m)^t-\d+ ", out)), 10)
         self.assertNotIn("/culvert/tunnels,0", self.west.requests)  # there may be thousands
 
+    def test_daemon_that_stops_leaves_the_terminal_as_it_was(self):
+        self.growing_daemon()
+        self.env["TERM"] = "xterm"
+        master, slave = self.terminal()
+        before = termios.tcgetattr(slave)
+        process = self.start("show", "drops", "--watch", "1", stdin=slave, stdout=slave)
+        self.read_until(process, "replay", master)
+        self.assertNotEqual(termios.tcgetattr(slave), before)
+        self.west.lists = {}
+        self.assertIn("unknown to the daemon", self.finish(process, 1)[1])
+        self.assertEqual(termios.tcgetattr(slave), before)
+
     def test_daemon_that_stops(self):
         self.growing_daemon()
-        process = self.start("watch", "show", "drops")
+        process = self.start("show", "drops", "--watch", "1")
         self.read_until(process, "replay")
         self.west.lists = {}
         self.assertIn("unknown to the daemon", self.finish(process, 1)[1])
 
     def test_wrong_words(self):
-        for words in (["watch"], ["watch", "0", "show", "sas"], ["watch", "x", "show", "sas"],
-                      ["watch", "1", "flush", "flows"], ["watch", "5"],
-                      ["watch", "3601", "show", "sas"], ["watch", "1", "1", "show", "sas"]):
-            self.assertIn("watch: expected [SECONDS] show", self.ctl(*words, code=2))
-        self.assertIn("show: expected one of these lists", self.ctl("watch", "show", code=2))
+        for seconds in ("0", "x", "3601", "-1", ""):
+            self.assertIn("watch: ", self.ctl("show", "sas", "--watch", seconds, code=2))
+        self.assertIn("show: expected one of these lists", self.ctl("show", "--watch", "1", code=2))
+        self.assertIn("show config: --watch is for lists", self.ctl("show", "config", "--watch", "1", code=2))
         self.assertIn('top: unexpected argument "now"', self.ctl("top", "now", code=2))
-        for words in (["top"], ["watch", "show", "sas"]):
+        for words in (["top"], ["show", "sas", "--watch", "1"], ["status", "--watch", "1"]):
             self.assertIn("no running culvertd", self.ctl(*words, code=1))
 
 
