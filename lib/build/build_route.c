@@ -48,6 +48,12 @@ bool build_has_anycast(const struct conf_iface_addr *a)
 	return !ip_addr_is_v4(&a->addr) && !ip_addr_is_link_local(&a->addr) && a->net.len < 127;
 }
 
+static struct route local(const struct ip_addr *own, uint16_t port)
+{
+	return (struct route){
+		.to = host(own), .nexthop = {.kind = NEXTHOP_LOCAL, .iface = port, .source = *own}};
+}
+
 // They have no network of their own.
 static unsigned int add_guests(struct route *r, const struct conf_guests *guests, uint16_t port)
 {
@@ -55,14 +61,11 @@ static unsigned int add_guests(struct route *r, const struct conf_guests *guests
 
 	for (unsigned int i = 0; i < guests->n; i++)
 		if (!ip_addr_is_link_local(&guests->addr[i]))
-			r[n++] = (struct route){.to = host(&guests->addr[i]),
-				.nexthop = {.kind = NEXTHOP_LOCAL,
-					.iface = port,
-					.source = guests->addr[i]}};
+			r[n++] = local(&guests->addr[i], port);
 	return n;
 }
 
-static unsigned int add_addr(struct route *r, const struct conf_iface_addr *a, uint16_t port)
+static unsigned int add_network(struct route *r, const struct conf_iface_addr *a, uint16_t port)
 {
 	struct nexthop nh = {.iface = port, .source = a->addr};
 	unsigned int n = 0;
@@ -82,7 +85,31 @@ static unsigned int add_addr(struct route *r, const struct conf_iface_addr *a, u
 	nh.kind = NEXTHOP_LOCAL;
 	if (build_has_anycast(a))
 		r[n++] = (struct route){.to = host(&a->net.addr), .nexthop = nh};
-	r[n++] = (struct route){.to = host(&a->addr), .nexthop = nh};
+	return n;
+}
+
+// The networks of all ports, the longest last: where two have the same broadcast address, it
+// counts.
+static unsigned int add_networks(struct route *r, const struct conf *conf)
+{
+	unsigned int n = 0;
+
+	for (unsigned int len = 0; len <= 128; len++)
+		for (unsigned int i = 0; i < conf->n_ports; i++)
+			for (unsigned int a = 0; a < conf->ports[i].n_addrs; a++)
+				if (conf->ports[i].addrs[a].net.len == len)
+					n += add_network(
+						r + n, &conf->ports[i].addrs[a], (uint16_t)i);
+	return n;
+}
+
+static unsigned int add_own(struct route *r, const struct conf_port *port, uint16_t number)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < port->n_addrs; i++)
+		if (!ip_addr_is_link_local(&port->addrs[i].addr))
+			r[n++] = local(&port->addrs[i].addr, number);
 	return n;
 }
 
@@ -153,9 +180,9 @@ struct route_table *build_routes(const struct conf *conf)
 	// An address of the configuration replaces the same address of a host.
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		n += add_guests(r + n, &conf->ports[i].guests, (uint16_t)i);
+	n += add_networks(r + n, conf);
 	for (unsigned int i = 0; i < conf->n_ports; i++)
-		for (unsigned int a = 0; a < conf->ports[i].n_addrs; a++)
-			n += add_addr(r + n, &conf->ports[i].addrs[a], (uint16_t)i);
+		n += add_own(r + n, &conf->ports[i], (uint16_t)i);
 
 	struct route_table *t = route_table_new();
 	int rc = t != NULL ? 0 : -ENOMEM;

@@ -156,7 +156,8 @@ void conf_check_covered_policies(struct conf_reader *r, const struct conf_set *s
 // Whether a policy or a tunnel sends or receives by the SA with this index.
 bool conf_sa_is_used(const struct conf *c, unsigned int sa);
 
-// Index of the port that has this address, or has a network that it is in. -1 if there is none.
+// Index of the port that has this address, or has the longest network that it is in. -1 if there is
+// none.
 int conf_own_port(const struct conf *c, const struct ip_addr *a);
 int conf_link_port(const struct conf *c, const struct ip_addr *a);
 

@@ -322,7 +322,7 @@ static bool check_address_pair(struct conf_reader *r, unsigned int old_port, uns
 	const struct conf_iface_addr *y = &r->c->ports[port].addrs[addr];
 	config_setting_t *s = conf_at(conf_item(r, CONF_PORT, port), "addresses");
 	const char *old = port_ref(r, old_port);
-	char a[IP_PREFIX_STRLEN], b[IP_PREFIX_STRLEN];
+	char buf[IP_PREFIX_STRLEN];
 
 	if (ip_addr_is_none(&x->addr) || ip_addr_is_none(&y->addr))
 		return false;
@@ -330,10 +330,10 @@ static bool check_address_pair(struct conf_reader *r, unsigned int old_port, uns
 	if (port != old_port && ip_addr_is_link_local(&y->addr))
 		return false;
 	if (ip_addr_equal(&x->addr, &y->addr))
-		conf_err(r, s, "%s is already an address of %s", ip_addr_format(a, &y->addr), old);
-	else if (port != old_port && ip_prefix_overlaps(&x->net, &y->net))
-		conf_err(r, s, "network %s overlaps with %s of %s", ip_prefix_format(a, &y->net),
-			ip_prefix_format(b, &x->net), old);
+		conf_err(
+			r, s, "%s is already an address of %s", ip_addr_format(buf, &y->addr), old);
+	else if (port != old_port && conf_equal_prefix(&x->net, &y->net))
+		conf_err(r, s, "network %s is that of %s", ip_prefix_format(buf, &y->net), old);
 	else
 		return false;
 	return true;

@@ -28,13 +28,30 @@ static bool is_net_with(const struct conf_iface_addr *i, const struct ip_addr *a
 	       ip_prefix_contains(&i->net, a);
 }
 
+// The prefix length of the longest network of the port that has the address; -1: none has it.
+static int network_len(const struct conf_port *p, const struct ip_addr *a)
+{
+	int len = -1;
+
+	for (unsigned int i = 0; i < p->n_addrs; i++)
+		if (is_net_with(&p->addrs[i], a))
+			len = RTE_MAX(len, (int)p->addrs[i].net.len);
+	return len;
+}
+
 int conf_link_port(const struct conf *c, const struct ip_addr *a)
 {
-	for (unsigned int p = 0; p < c->n_ports; p++)
-		for (unsigned int i = 0; i < c->ports[p].n_addrs; i++)
-			if (is_net_with(&c->ports[p].addrs[i], a))
-				return (int)p;
-	return -1;
+	int longest = -1, port = -1;
+
+	for (unsigned int p = 0; p < c->n_ports; p++) {
+		int len = network_len(&c->ports[p], a);
+
+		if (len > longest) {
+			longest = len;
+			port = (int)p;
+		}
+	}
+	return port;
 }
 
 // Whether the route is for packets from one address to another, and better than the one before.
@@ -49,25 +66,13 @@ static bool is_better(const struct conf_route *r, const struct conf_route *befor
 	       (r->to.len == before->to.len && ip_addr_is_none(&before->source));
 }
 
-// The prefix length of the port's network that has the address.
-static unsigned int network_len(const struct conf_port *p, const struct ip_addr *a)
-{
-	unsigned int len = 0;
-
-	for (unsigned int i = 0; i < p->n_addrs; i++)
-		if (is_net_with(&p->addrs[i], a))
-			len = RTE_MAX(len, (unsigned int)p->addrs[i].net.len);
-	return len;
-}
-
 int conf_egress_port(const struct conf *c, const struct ip_addr *src, const struct ip_addr *dst)
 {
 	int port = conf_link_port(c, dst);
 	const struct conf_route *best = NULL;
 
 	for (unsigned int i = 0; i < c->n_routes; i++)
-		if ((port < 0 || !conf_route_has_port(&c->routes[i])) &&
-			is_better(&c->routes[i], best, src, dst))
+		if (is_better(&c->routes[i], best, src, dst))
 			best = &c->routes[i];
 	if (port >= 0 && (best == NULL || best->to.len <= network_len(&c->ports[port], dst)))
 		return port;

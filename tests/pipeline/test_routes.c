@@ -163,6 +163,39 @@ static void test_match(void **state)
 	gateway_free(g);
 }
 
+// An address in the networks of two ports is on the link of the longer one.
+static void test_networks_overlap(void **state)
+{
+	static const char conf[] =
+		"flows = { max = 1024; };\n"
+		"ports = (\n"
+		"  { name = \"a\"; device = \"net_null0\"; addresses = [ \"10.1.0.129/25\" ]; },\n"
+		"  { name = \"b\"; device = \"net_null1\"; addresses = [ \"10.0.0.1/8\" ]; },\n"
+		"  { name = \"c\"; device = \"net_null2\"; addresses = [ \"10.1.0.1/24\" ]; } );\n"
+		"routes = ( { to = \"172.16.0.0/12\"; via = \"10.1.0.9\"; } );\n"
+		"neighbours = (\n"
+		"  { address = \"10.1.0.130\"; mac = \"02:00:00:00:02:00\"; },\n"
+		"  { address = \"10.1.1.9\"; mac = \"02:00:00:00:02:01\"; },\n"
+		"  { address = \"10.1.0.9\"; mac = \"02:00:00:00:02:02\"; } );\n"
+		"policies = ( { name = \"all\"; action = \"bypass\"; } );\n";
+	static const struct {
+		const char *dst;
+		uint16_t port;
+	} rows[] = {{"10.1.0.130", 0}, {"10.1.1.9", 1}, {"10.1.0.9", 2}, {"172.16.0.9", 2}};
+	struct gateway *g = gateway_new(0, conf);
+	struct frame f;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		f = frame_ip(1, (struct ipv4)FROM_TO("10.7.0.5", rows[i].dst));
+		gateway_expect_sent(g, &f, rows[i].port);
+	}
+	f = frame_ip(1, (struct ipv4)FROM_TO("10.7.0.5", "10.1.0.255"));
+	gateway_pass(g, &f, 1);
+	expect_drops(g, DROP_NOT_UNICAST, 1);
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,6 +205,7 @@ int main(void)
 		pipeline_test(test_source_nowhere),
 		pipeline_test(test_reply_nowhere),
 		pipeline_test(test_match),
+		pipeline_test(test_networks_overlap),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
