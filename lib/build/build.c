@@ -14,6 +14,7 @@
 static_assert(CONF_PORTS_MAX <= PORTS_MAX, "room for all");
 static_assert(CONF_IFACE_TUNNEL == IFACE_TUNNEL(0), "rules have the number");
 static_assert(CONF_ADDRS_MAX + 1 + CONF_GUESTS_MAX <= PORT_ADDRS_MAX, "room for all");
+static_assert(CONF_ADDRS_MAX + 1 <= TUNNEL_ADDRS_MAX, "room for all");
 static_assert(CONF_WORKERS_MAX <= SA_WORKERS_MAX, "room for all");
 
 int build_fail(char *why, size_t size, const char *part, int error)
@@ -66,12 +67,6 @@ static void ports_build(
 		struct snapshot_port *p = &s->port[i];
 
 		p->mac = ports[i].mac;
-		s->iface[i] = (struct iface){.name = p->name,
-			.mtu = c->mtu,
-			.port = (uint16_t)i,
-			.unprotected = c->unprotected};
-		s->iface[IFACE_HOST(i)] = s->iface[i];
-		s->iface[IFACE_HOST(i)].is_host = true;
 		for (unsigned int a = 0; a < c->n_addrs; a++) {
 			addr_add(p, &c->addrs[a].addr, &p->mac);
 			if (build_has_anycast(&c->addrs[a]))
@@ -81,8 +76,47 @@ static void ports_build(
 		link_local_build(p, (uint16_t)i);
 		for (unsigned int a = 0; a < c->guests.n; a++)
 			addr_add(p, &c->guests.addr[a], &c->guests.mac[a]);
+		s->iface[i] = (struct iface){.name = p->name,
+			.addrs = p->addrs,
+			.on_link = &p->on_link,
+			.own_link_local = &p->own_link_local,
+			.n_addrs = p->n_addrs,
+			.mtu = c->mtu,
+			.port = (uint16_t)i,
+			.unprotected = c->unprotected};
+		s->iface[IFACE_HOST(i)] = s->iface[i];
+		s->iface[IFACE_HOST(i)].is_host = true;
 		p->host = (struct nexthop){.kind = NEXTHOP_LOCAL, .iface = (uint16_t)IFACE_HOST(i)};
 	}
+}
+
+// As of a port. A tunnel has no link address that one could follow from: it has the interface
+// identifier of its first IPv6 address, which differs from that at the other end.
+static uint16_t tunnel_addrs_build(struct snapshot_tunnel *t, const struct conf_tunnel *c)
+{
+	const struct ip_addr *v6 = NULL;
+	bool given = false;
+	uint16_t n = 0;
+
+	for (unsigned int i = c->n_addrs; i-- > 0;)
+		if (!ip_addr_is_v4(&c->addrs[i].addr))
+			v6 = &c->addrs[i].addr;
+	for (; n < c->n_addrs; n++) {
+		t->addrs[n] = c->addrs[n].addr;
+		if (!given && ip_addr_is_link_local(&t->addrs[n])) {
+			given = true;
+			v6 = &t->addrs[n];
+		}
+	}
+	if (v6 == NULL)
+		return n;
+	t->own_link_local.source = *v6;
+	if (given)
+		return n;
+	t->own_link_local.source.w[0] = RTE_BE32(0xfe800000);
+	t->own_link_local.source.w[1] = 0;
+	t->addrs[n] = t->own_link_local.source;
+	return n + 1;
 }
 
 // After the policies, which have the names of tunnels.
@@ -90,8 +124,15 @@ static void tunnels_build(struct snapshot *s, const struct conf *conf)
 {
 	for (unsigned int i = 0; i < conf->n_tunnels; i++) {
 		const struct spd_policy *p = spd_at(s->spd, conf->n_policies + i);
+		struct snapshot_tunnel *t = &s->tunnel[i];
 
-		s->iface[IFACE_TUNNEL(i)] = (struct iface){.name = p->name,
+		t->into = (struct nexthop){.kind = NEXTHOP_TUNNEL, .iface = p->iface};
+		t->own_link_local = (struct nexthop){.kind = NEXTHOP_LOCAL, .iface = p->iface};
+		s->iface[p->iface] = (struct iface){.name = p->name,
+			.addrs = t->addrs,
+			.on_link = &t->into,
+			.own_link_local = &t->own_link_local,
+			.n_addrs = tunnel_addrs_build(t, &conf->tunnels[i]),
 			.port = route_find(s->routes, &p->in[0]->sa.opt.local)->iface};
 	}
 }
@@ -152,8 +193,10 @@ static struct snapshot *snapshot_new(const struct conf *conf)
 	s->control = calloc(1, sizeof(*s->control));
 	s->port = line_calloc(PORTS_MAX, sizeof(s->port[0]));
 	s->iface = line_calloc(IFACE_TUNNEL(conf->n_tunnels), sizeof(s->iface[0]));
+	s->tunnel = calloc(conf->n_tunnels + 1, sizeof(s->tunnel[0]));
 	s->ike_via = calloc(SOURCES, sizeof(s->ike_via[0]));
-	if (s->control != NULL && s->port != NULL && s->iface != NULL && s->ike_via != NULL)
+	if (s->control != NULL && s->port != NULL && s->iface != NULL && s->tunnel != NULL &&
+		s->ike_via != NULL)
 		return s;
 	build_snapshot_free(s);
 	return NULL;
@@ -269,6 +312,7 @@ void build_snapshot_free(struct snapshot *s)
 	route_table_free(s->routes);
 	line_free(s->port);
 	line_free(s->iface);
+	free(s->tunnel);
 	free(s->ike_via);
 	line_free(s);
 }

@@ -65,14 +65,14 @@ static unsigned int add_guests(struct route *r, const struct conf_guests *guests
 	return n;
 }
 
-static unsigned int add_network(struct route *r, const struct conf_iface_addr *a, uint16_t port)
+static unsigned int add_network(struct route *r, const struct conf_iface_addr *a, uint16_t iface)
 {
-	struct nexthop nh = {.iface = port, .source = a->addr};
+	struct nexthop nh = {.iface = iface, .source = a->addr};
 	unsigned int n = 0;
 
 	if (ip_addr_is_link_local(&a->addr))
 		return 0;
-	nh.kind = NEXTHOP_CONNECTED;
+	nh.kind = iface_is_tunnel(iface) ? NEXTHOP_TUNNEL : NEXTHOP_CONNECTED;
 	r[n++] = (struct route){.to = a->net, .nexthop = nh};
 	if (ip_addr_is_v4(&a->addr) && a->net.len < 127) { // RFC 3021: /31 has no broadcast
 		uint32_t hosts = UINT32_MAX >> (a->net.len - IP_V4_BITS);
@@ -88,28 +88,37 @@ static unsigned int add_network(struct route *r, const struct conf_iface_addr *a
 	return n;
 }
 
-// The networks of all ports, the longest last: where two have the same broadcast address, it
-// counts.
+// Number of interface i of conf_addrs().
+static uint16_t iface_number(const struct conf *conf, unsigned int i)
+{
+	return (uint16_t)(i < conf->n_ports ? i : IFACE_TUNNEL(i - conf->n_ports));
+}
+
+// The networks of all ports and tunnels, the longest last: where two have the same broadcast
+// address, it counts.
 static unsigned int add_networks(struct route *r, const struct conf *conf)
 {
-	unsigned int n = 0;
+	unsigned int n = 0, n_addrs;
 
 	for (unsigned int len = 0; len <= 128; len++)
-		for (unsigned int i = 0; i < conf->n_ports; i++)
-			for (unsigned int a = 0; a < conf->ports[i].n_addrs; a++)
-				if (conf->ports[i].addrs[a].net.len == len)
-					n += add_network(
-						r + n, &conf->ports[i].addrs[a], (uint16_t)i);
+		for (unsigned int i = 0; i < conf->n_ports + conf->n_tunnels; i++) {
+			const struct conf_iface_addr *a = conf_addrs(conf, i, &n_addrs);
+
+			for (; n_addrs-- > 0; a++)
+				if (a->net.len == len)
+					n += add_network(r + n, a, iface_number(conf, i));
+		}
 	return n;
 }
 
-static unsigned int add_own(struct route *r, const struct conf_port *port, uint16_t number)
+static unsigned int add_own(struct route *r, const struct conf *conf, unsigned int i)
 {
-	unsigned int n = 0;
+	unsigned int n = 0, n_addrs;
+	const struct conf_iface_addr *a = conf_addrs(conf, i, &n_addrs);
 
-	for (unsigned int i = 0; i < port->n_addrs; i++)
-		if (!ip_addr_is_link_local(&port->addrs[i].addr))
-			r[n++] = local(&port->addrs[i].addr, number);
+	for (; n_addrs-- > 0; a++)
+		if (!ip_addr_is_link_local(&a->addr))
+			r[n++] = local(&a->addr, iface_number(conf, i));
 	return n;
 }
 
@@ -166,8 +175,8 @@ static struct route configured(const struct conf *conf, const struct conf_route 
 
 struct route_table *build_routes(const struct conf *conf)
 {
-	unsigned int max = NEVER + conf->n_routes +
-			   conf->n_ports * (CONF_ADDRS_MAX * PER_ADDR_MAX + CONF_GUESTS_MAX);
+	unsigned int max = NEVER + conf->n_routes + conf->n_ports * CONF_GUESTS_MAX +
+			   (conf->n_ports + conf->n_tunnels) * CONF_ADDRS_MAX * PER_ADDR_MAX;
 	struct route *r = calloc(max, sizeof(*r));
 	unsigned int n = 0;
 
@@ -181,8 +190,8 @@ struct route_table *build_routes(const struct conf *conf)
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		n += add_guests(r + n, &conf->ports[i].guests, (uint16_t)i);
 	n += add_networks(r + n, conf);
-	for (unsigned int i = 0; i < conf->n_ports; i++)
-		n += add_own(r + n, &conf->ports[i], (uint16_t)i);
+	for (unsigned int i = 0; i < conf->n_ports + conf->n_tunnels; i++)
+		n += add_own(r + n, conf, i);
 
 	struct route_table *t = route_table_new();
 	int rc = t != NULL ? 0 : -ENOMEM;

@@ -22,8 +22,8 @@
 
 #define CONF_NAME_MAX      32 // octets of a name, NUL included: [A-Za-z0-9_.-]
 #define CONF_PORTS_MAX     16
-#define CONF_ADDRS_MAX     8      // per port
-#define CONF_GUESTS_MAX    8      // the same
+#define CONF_ADDRS_MAX     8      // per port or tunnel
+#define CONF_GUESTS_MAX    8      // per port
 #define CONF_MEMBERS_MAX   8      // per port
 #define CONF_IKE_PREFIX    "ike." // names of SAs and policies of an IKE daemon, see conf_ike.h
 #define CONF_IKE_VIA_MAX   2
@@ -31,7 +31,7 @@
 #define CONF_POLICY_IN_MAX 4     // inbound SAs of a policy
 #define CONF_POLICIES_MAX  16384 // and tunnels
 #define CONF_TUNNELS_MAX   4096
-#define CONF_IFACE_TUNNEL  32   // number of the first tunnel, where rules have that of a port
+#define CONF_IFACE_TUNNEL  256  // number of the first tunnel, where rules have that of a port
 #define CONF_RULES_MAX     4096 // the last ones take long to get to
 // Buffers for reassembled packets, for each worker: a pass reassembles at most one packet for each
 // received, and frees them at its end.
@@ -53,7 +53,7 @@ struct conf_where {
 	unsigned int line;
 };
 
-// An address of a port and the network that it is in.
+// An address of a port or tunnel, and the network that it is in.
 struct conf_iface_addr {
 	struct ip_addr addr;
 	struct ip_prefix net;
@@ -206,6 +206,16 @@ static inline unsigned int conf_port_n_devices(const struct conf_port *p)
 	if (p->vlan != 0)
 		return 0;
 	return p->n_members > 0 ? p->n_members : 1;
+}
+
+// The addresses of interface i: of a port or, with i from n_ports on, of a tunnel.
+static inline const struct conf_iface_addr *conf_addrs(
+	const struct conf *c, unsigned int i, unsigned int *n)
+{
+	const struct conf_tunnel *t = &c->tunnels[i - c->n_ports];
+
+	*n = i < c->n_ports ? c->ports[i].n_addrs : t->n_addrs;
+	return i < c->n_ports ? c->ports[i].addrs : t->addrs;
 }
 
 #define CONF_PCI_NAME_MAX 20

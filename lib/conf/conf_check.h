@@ -163,8 +163,11 @@ int conf_link_port(const struct conf *c, const struct ip_addr *a);
 
 // Index of the port by which packets from src to dst leave: that with the network of dst, or that
 // of the longest matching route, of equal ones the one with that source. -1 if there is none, or it
-// leads into a tunnel.
+// leads into a tunnel, as the network of a tunnel does.
 int conf_egress_port(const struct conf *c, const struct ip_addr *src, const struct ip_addr *dst);
+
+// For messages: the port or tunnel that interface i of conf_addrs() is.
+const char *conf_iface_ref(const struct conf_reader *r, unsigned int iface);
 
 // Whether it is the network or broadcast address of a port's network.
 bool conf_is_broadcast(const struct conf *c, const struct ip_addr *a);

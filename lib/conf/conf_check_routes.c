@@ -28,30 +28,41 @@ static bool is_net_with(const struct conf_iface_addr *i, const struct ip_addr *a
 	       ip_prefix_contains(&i->net, a);
 }
 
-// The prefix length of the longest network of the port that has the address; -1: none has it.
-static int network_len(const struct conf_port *p, const struct ip_addr *a)
+// The prefix length of the longest network of an interface, of conf_addrs(), that has the address;
+// -1: none has it.
+static int network_len(const struct conf *c, unsigned int iface, const struct ip_addr *a)
 {
+	unsigned int n;
 	int len = -1;
 
-	for (unsigned int i = 0; i < p->n_addrs; i++)
-		if (is_net_with(&p->addrs[i], a))
-			len = RTE_MAX(len, (int)p->addrs[i].net.len);
+	for (const struct conf_iface_addr *net = conf_addrs(c, iface, &n); n-- > 0; net++)
+		if (is_net_with(net, a))
+			len = RTE_MAX(len, (int)net->net.len);
 	return len;
+}
+
+// The one with the longest of the first n interfaces; -1: none has any. *len: of that network.
+static int find_network(const struct conf *c, unsigned int n, const struct ip_addr *a, int *len)
+{
+	int iface = -1;
+
+	*len = -1;
+	for (unsigned int i = 0; i < n; i++) {
+		int own = network_len(c, i, a);
+
+		if (own > *len) {
+			*len = own;
+			iface = (int)i;
+		}
+	}
+	return iface;
 }
 
 int conf_link_port(const struct conf *c, const struct ip_addr *a)
 {
-	int longest = -1, port = -1;
+	int len;
 
-	for (unsigned int p = 0; p < c->n_ports; p++) {
-		int len = network_len(&c->ports[p], a);
-
-		if (len > longest) {
-			longest = len;
-			port = (int)p;
-		}
-	}
-	return port;
+	return find_network(c, c->n_ports, a, &len);
 }
 
 // Whether the route is for packets from one address to another, and better than the one before.
@@ -68,14 +79,14 @@ static bool is_better(const struct conf_route *r, const struct conf_route *befor
 
 int conf_egress_port(const struct conf *c, const struct ip_addr *src, const struct ip_addr *dst)
 {
-	int port = conf_link_port(c, dst);
 	const struct conf_route *best = NULL;
+	int len, iface = find_network(c, c->n_ports + c->n_tunnels, dst, &len);
 
 	for (unsigned int i = 0; i < c->n_routes; i++)
 		if (is_better(&c->routes[i], best, src, dst))
 			best = &c->routes[i];
-	if (port >= 0 && (best == NULL || best->to.len <= network_len(&c->ports[port], dst)))
-		return port;
+	if (iface >= 0 && (best == NULL || best->to.len <= len))
+		return iface < (int)c->n_ports ? iface : -1;
 	return best != NULL && conf_route_has_port(best) ? (int)best->port : -1;
 }
 
@@ -160,7 +171,17 @@ static void find_link(struct conf_reader *r, config_setting_t *item, config_sett
 		conf_err(r, s, "%s is %s, must be a host's", buf, conf_no_host(a));
 }
 
-// The network of a port is reached through the port, and never by a route.
+static bool has_network(const struct conf *c, unsigned int iface, const struct ip_prefix *net)
+{
+	unsigned int n;
+	const struct conf_iface_addr *a = conf_addrs(c, iface, &n);
+
+	while (n > 0 && !conf_equal_prefix(&a[n - 1].net, net))
+		n--;
+	return n > 0;
+}
+
+// The network of a port or tunnel is reached through that, and never by a route.
 static void check_target(struct conf_reader *r, config_setting_t *s, const struct ip_prefix *to)
 {
 	const char *special = conf_not_unicast(to);
@@ -169,14 +190,9 @@ static void check_target(struct conf_reader *r, config_setting_t *s, const struc
 		conf_err(r, s, "is %s, must be unicast", special);
 	else if (ip_addr_is_link_local(&to->addr) && to->len >= LINK_LOCAL_LEN)
 		conf_err(r, s, "is link-local, cannot be routed");
-	for (unsigned int p = 0; p < r->c->n_ports; p++)
-		for (unsigned int i = 0; i < r->c->ports[p].n_addrs; i++) {
-			const struct ip_prefix *net = &r->c->ports[p].addrs[i].net;
-
-			if (net->len == to->len && ip_addr_equal(&net->addr, &to->addr))
-				conf_err(r, s, "is the network of %s",
-					conf_ref(conf_item(r, CONF_PORT, p)));
-		}
+	for (unsigned int i = 0; i < r->c->n_ports + r->c->n_tunnels; i++)
+		if (has_network(r->c, i, to))
+			conf_err(r, s, "is the network of %s", conf_iface_ref(r, i));
 }
 
 static int compare_routes(const struct conf *c, unsigned int a, unsigned int b)

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
 #include "conf_check.h"
 #include "conf_schema.h"
 
@@ -93,6 +96,90 @@ static void find_sas(struct conf_reader *r, config_setting_t *item, const struct
 	check_mode(r, item, &r->c->sas[t->sa_out]);
 }
 
+// --- addresses ---
+
+// An address of a port or tunnel: iface is as of conf_addrs().
+struct own {
+	const struct conf_iface_addr *at;
+	unsigned int iface;
+};
+
+static int compare_own(const void *a, const void *b)
+{
+	const struct own *x = a, *y = b;
+	int rc = memcmp(&x->at->addr, &y->at->addr, sizeof(x->at->addr));
+
+	return rc != 0 ? rc : (x->iface > y->iface) - (x->iface < y->iface);
+}
+
+static int compare_nets(const void *a, const void *b)
+{
+	const struct own *x = a, *y = b;
+	int rc = memcmp(&x->at->net.addr, &y->at->net.addr, sizeof(x->at->net.addr));
+
+	if (rc == 0)
+		rc = x->at->net.len - y->at->net.len;
+	return rc != 0 ? rc : (x->iface > y->iface) - (x->iface < y->iface);
+}
+
+// All accepted ones. Every link has the same link-local network, so those are not compared.
+static unsigned int list_own(const struct conf *c, struct own *own)
+{
+	unsigned int n, all = 0;
+
+	for (unsigned int i = 0; i < c->n_ports + c->n_tunnels; i++) {
+		const struct conf_iface_addr *a = conf_addrs(c, i, &n);
+
+		for (; n-- > 0; a++)
+			if (!ip_addr_is_none(&a->addr) && !ip_addr_is_link_local(&a->addr))
+				own[all++] = (struct own){a, i};
+	}
+	return all;
+}
+
+const char *conf_iface_ref(const struct conf_reader *r, unsigned int iface)
+{
+	return conf_ref(iface < r->c->n_ports ? conf_item(r, CONF_PORT, iface)
+					      : conf_item(r, CONF_TUNNEL, iface - r->c->n_ports));
+}
+
+// Reports a conflict of two of them about the second. Ports were compared with each other.
+static void check_own_pair(struct conf_reader *r, const struct own *x, const struct own *y)
+{
+	const unsigned int n_ports = r->c->n_ports;
+	const char *other = conf_iface_ref(r, x->iface);
+	char text[IP_PREFIX_STRLEN];
+	config_setting_t *s;
+
+	if (y->iface < n_ports)
+		return;
+	s = conf_at(conf_item(r, CONF_TUNNEL, y->iface - n_ports), "addresses");
+	if (ip_addr_equal(&x->at->addr, &y->at->addr))
+		conf_err(r, s, "%s is already an address of %s", ip_addr_format(text, &y->at->addr),
+			other);
+	else if (conf_equal_prefix(&x->at->net, &y->at->net) && x->iface != y->iface)
+		conf_err(r, s, "network %s is already that of %s",
+			ip_prefix_format(text, &y->at->net), other);
+}
+
+// Of networks that overlap, the longer one counts, as of routes.
+static void check_addresses(struct conf_reader *r)
+{
+	const struct conf *c = r->c;
+	struct own *own =
+		conf_alloc((c->n_ports + c->n_tunnels) * CONF_ADDRS_MAX + 1, sizeof(own[0]));
+	unsigned int n = list_own(c, own);
+
+	qsort(own, n, sizeof(own[0]), compare_own);
+	for (unsigned int i = 1; i < n; i++)
+		if (ip_addr_equal(&own[i - 1].at->addr, &own[i].at->addr))
+			check_own_pair(r, &own[i - 1], &own[i]);
+	qsort(own, n, sizeof(own[0]), compare_nets);
+	for (unsigned int i = 1; i < n; i++)
+		if (!ip_addr_equal(&own[i - 1].at->addr, &own[i].at->addr))
+			check_own_pair(r, &own[i - 1], &own[i]);
+}
+
 void conf_check_tunnels(struct conf_reader *r)
 {
 	struct conf *c = r->c;
@@ -110,6 +197,7 @@ void conf_check_tunnels(struct conf_reader *r)
 		find_sas(r, item, &sas, &c->tunnels[i], users);
 	}
 	conf_check_names(r, CONF_TUNNEL);
+	check_addresses(r);
 	if (c->n_policies + c->n_tunnels > CONF_POLICIES_MAX)
 		conf_err(r, conf_at(r->root, "tunnels"),
 			"has %u elements, must have at most %u with policies", c->n_tunnels,

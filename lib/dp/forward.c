@@ -8,16 +8,28 @@
 #include "ipv4.h"
 #include "pkt_drop.h"
 
+// The interface on whose link the packet was received. NULL: out of an SA of a policy, which is
+// none.
+static const struct iface *link_of(const struct worker *w, const struct pkt *p)
+{
+	const struct spd_policy *tunnel;
+
+	if (p->sa_in == NULL)
+		return pkt_iface(w, p);
+	tunnel = spd_find_tunnel(w->snapshot->spd, p->sa_in);
+	return tunnel != NULL ? &w->snapshot->iface[tunnel->iface] : NULL;
+}
+
 // A packet to an own link-local address must arrive on that link; one of the host stays on the link
 // of its port.
 static const struct nexthop *find_link_local(
 	const struct worker *w, const struct pkt *p, const struct ip_addr *dst)
 {
-	const struct snapshot_port *port = pkt_link(w, p);
+	const struct iface *link = link_of(w, p);
 
 	if (pkt_iface(w, p)->is_host)
-		return &port->on_link;
-	return p->sa_in == NULL && snapshot_port_has(port, dst) ? &port->own_link_local : NULL;
+		return link->on_link;
+	return link != NULL && iface_has(link, dst) ? link->own_link_local : NULL;
 }
 
 // The station with the IKE daemon may send from own addresses.
@@ -32,10 +44,12 @@ enum drop forward_check_source(const struct worker *w, const struct pkt *p)
 {
 	const struct ip_addr src = pkt_src(p);
 	const struct nexthop *back;
+	const struct iface *link;
 	bool forged;
 
 	if (ip_addr_is_link_local(&src)) {
-		forged = p->sa_in == NULL && snapshot_port_has(pkt_link(w, p), &src);
+		link = link_of(w, p);
+		forged = link != NULL && iface_has(link, &src);
 	} else {
 		back = route_find(w->snapshot->routes, &src);
 		forged = back != NULL &&

@@ -39,6 +39,8 @@ bool host_is_link_control(const struct pkt *p)
 // Chooses the host behind the ingress port, or behind that of the address. False: there is none.
 static bool find_port(const struct worker *w, const struct pkt *p, uint16_t *port)
 {
+	if (iface_is_tunnel(p->nexthop->iface))
+		return false;
 	*port = host_is_behind(w, pkt_port(w, p)) ? pkt_port(w, p) : p->nexthop->iface;
 	return host_is_behind(w, *port);
 }

@@ -62,6 +62,18 @@ static bool is_inside_source(
 	return !w->snapshot->iface[back->iface].unprotected && !is_at_peer(policy, src, back);
 }
 
+static bool is_routed_back(const struct nexthop *back, const struct spd_policy *tunnel)
+{
+	switch (tunnel->source_check) {
+	case SPD_SOURCE_STRICT:
+		return back != NULL && back->kind == NEXTHOP_TUNNEL && back->iface == tunnel->iface;
+	case SPD_SOURCE_LOOSE:
+		return back != NULL && back->kind <= NEXTHOP_TUNNEL;
+	default:
+		return true;
+	}
+}
+
 // A packet out of a tunnel that routes lead into: how its source is checked is the tunnel's
 // setting. Of an error back is the route to the destination of the packet that it is about, since
 // any router on the path sends it.
@@ -69,14 +81,11 @@ static enum drop check_by_route(
 	struct pkt *p, const struct nexthop *back, const struct spd_policy *tunnel)
 {
 	const struct ip_addr src = pkt_src(p);
-	bool strict = tunnel->source_check == SPD_SOURCE_STRICT;
 
 	if (!is_host(&src))
 		return DROP_IP_SOURCE;
-	if (strict && (back == NULL || back->iface != tunnel->iface))
-		return DROP_TUNNEL_SOURCE;
-	if (tunnel->source_check == SPD_SOURCE_LOOSE &&
-		(back == NULL || back->kind > NEXTHOP_TUNNEL))
+	// A link-local source is at the other end: the packet does not leave the link.
+	if (!ip_addr_is_link_local(&src) && !is_routed_back(back, tunnel))
 		return DROP_TUNNEL_SOURCE;
 	p->in_by = tunnel->number;
 	return DROP_NONE;

@@ -59,15 +59,30 @@ const struct spd_policy *policy_find_receiver(
 		       : spd_find_receiver(s->spd, sa, fragment);
 }
 
+// Of a tunnel that routes lead into: its own address; none: it has none of the family.
+static struct ip_addr tunnel_source(
+	const struct snapshot *s, const struct spd_policy *policy, enum ip_family family)
+{
+	const struct iface *iface = &s->iface[policy->iface];
+
+	for (unsigned int i = 0; spd_policy_is_routed(policy) && i < iface->n_addrs; i++)
+		if (ip_addr_family(&iface->addrs[i]) == family &&
+			!ip_addr_is_link_local(&iface->addrs[i]))
+			return iface->addrs[i];
+	return (struct ip_addr){0};
+}
+
 struct ip_addr policy_source(
 	const struct snapshot *s, const struct spd_policy *policy, enum ip_family family)
 {
 	const struct sa_out *out = policy->out;
 	bool transport = out != NULL && out->sa.opt.mode == SA_TRANSPORT;
 	const struct ip_prefix *local = &policy->local;
-	struct ip_addr source = {0};
+	struct ip_addr source = tunnel_source(s, policy, family);
 	unsigned int best = transport ? 2 : 0;
 
+	if (!ip_addr_is_none(&source))
+		return source;
 	for (unsigned int i = 0; i < s->n_ports; i++)
 		for (unsigned int a = 0; a < s->port[i].n_addrs; a++) {
 			const struct ip_addr *own = &s->port[i].addrs[a];

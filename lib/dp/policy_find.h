@@ -17,9 +17,10 @@ const struct spd_policy *policy_find_inbound(
 	const struct snapshot *s, const struct ip_view *packet);
 
 // An own address of the family for packets that the gateway sends through a policy's tunnel; none:
-// there is none. Every peer accepts one that the policy covers; any other is accepted only by peers
-// that check the packet quoted by an error (RFC 4301 6.2): then preferably one of the protected
-// side. In transport mode the source is part of the SA: no peer accepts another.
+// there is none. A tunnel with addresses has that. Every peer accepts one that the policy covers;
+// any other is accepted only by peers that check the packet quoted by an error (RFC 4301 6.2): then
+// preferably one of the protected side. In transport mode the source is part of the SA: no peer
+// accepts another.
 struct ip_addr policy_source(
 	const struct snapshot *s, const struct spd_policy *policy, enum ip_family family);
 

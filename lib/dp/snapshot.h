@@ -18,8 +18,9 @@
 #include "rule.h"
 #include "spd.h"
 
-#define PORT_NAME_MAX  32
-#define PORT_ADDRS_MAX 17
+#define PORT_NAME_MAX    32
+#define PORT_ADDRS_MAX   17
+#define TUNNEL_ADDRS_MAX 9
 
 // By family.
 enum { SOURCE_V4, SOURCE_V6, SOURCES };
@@ -36,11 +37,15 @@ struct snapshot_port {
 	// Subnet-router anycast addresses of the port's networks (RFC 4291 2.6.1).
 	uint8_t n_anycast;
 	struct ip_addr anycast[PORT_ADDRS_MAX];
-	// Link-local addresses are the same on every link, so no route has them: next hops to those
-	// of stations, and to our own.
-	struct nexthop on_link, own_link_local;
-	struct nexthop host; // to the host behind the port
+	struct nexthop on_link, own_link_local; // see struct iface
+	struct nexthop host;                    // to the host behind the port
 	char name[PORT_NAME_MAX];
+};
+
+// A tunnel that routes lead into, with addresses.
+struct snapshot_tunnel {
+	struct nexthop into, own_link_local; // see struct iface
+	struct ip_addr addrs[TUNNEL_ADDRS_MAX];
 };
 
 // Not for workers: read and written by the control thread, and while a snapshot is built by the
@@ -62,8 +67,9 @@ struct snapshot {
 	// The generation in which the objects that decide about flows last changed.
 	uint32_t flow_generation;
 	uint16_t n_ports;
-	struct snapshot_port *port; // indexed by the gateway's number of the port
-	struct iface *iface;        // by number
+	struct snapshot_port *port;     // indexed by the gateway's number of the port
+	struct iface *iface;            // by number
+	struct snapshot_tunnel *tunnel; // by place in the configuration
 	struct route_table *routes;
 	struct objects *objects; // which the snapshots share
 	// Smallest path MTU that is accepted, of IPv4: octets. 0: none is.
@@ -129,6 +135,15 @@ static inline bool snapshot_has(const struct snapshot *s, const struct ip_addr *
 {
 	for (unsigned int i = 0; i < s->n_ports; i++)
 		if (snapshot_port_has(&s->port[i], addr))
+			return true;
+	return false;
+}
+
+// Whether the address is an own one of the interface.
+static inline bool iface_has(const struct iface *iface, const struct ip_addr *addr)
+{
+	for (unsigned int i = 0; i < iface->n_addrs; i++)
+		if (ip_addr_equal(&iface->addrs[i], addr))
 			return true;
 	return false;
 }

@@ -174,7 +174,7 @@ static enum drop transit_known_flow(struct worker *w, struct pkt *p, const struc
 static __rte_always_inline void transit_forward(struct worker *w, struct pkt *p,
 	const struct flow_pkt *fp, const struct flow *f, uint32_t rule)
 {
-	if (unlikely(iface_is_host(p->nexthop->iface)))
+	if (unlikely(!iface_is_port(p->nexthop->iface)))
 		host_punt_flow(w, p, fp, f, rule);
 	else
 		burst_add(&w->forward, p);

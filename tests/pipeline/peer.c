@@ -140,10 +140,12 @@ uint16_t peer_open(const struct peer *p, const struct frame *f, uint8_t *inner)
 	uint8_t pad_len = text[op.text_len - 2];
 	uint16_t inner_len = (uint16_t)(op.text_len - 2 - pad_len);
 
-	assert_int_equal(text[op.text_len - 1], IPPROTO_IPIP);
+	bool v4 = text[0] >> 4 == 4;
+
+	assert_int_equal(text[op.text_len - 1], v4 ? IPPROTO_IPIP : IPPROTO_IPV6);
 	for (uint8_t i = 0; i < pad_len; i++)
 		assert_int_equal(text[inner_len + i], i + 1);
-	assert_int_equal(be16(text + 2), inner_len);
+	assert_int_equal(v4 ? be16(text + 2) : be16(text + 4) + 40, inner_len);
 	memcpy(inner, text, inner_len);
 	return inner_len;
 }
