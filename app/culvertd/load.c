@@ -137,11 +137,12 @@ static int apply(struct gateway *g)
 		fputs("cannot reserve sequence numbers for new SAs, see the log\n", load.errors);
 	if (rc < 0)
 		return -EINVAL;
-	if (replace(g) < 0) {
-		fputs("out of memory for the paths of SAs\n", load.errors);
-		return -EINVAL;
-	}
-	return 0;
+	rc = replace(g);
+	if (rc == -ENOSPC)
+		fputs("the table of routes is full\n", load.errors);
+	else if (rc < 0)
+		fputs("out of memory for routes, or for the paths of SAs\n", load.errors);
+	return rc < 0 ? -EINVAL : 0;
 }
 
 static void load_discard(void)

@@ -12,7 +12,6 @@
 #include "nd.h"
 
 static_assert(CONF_PORTS_MAX <= PORTS_MAX, "room for all");
-static_assert(CONF_IFACE_TUNNEL == IFACE_TUNNEL(0), "rules have the number");
 static_assert(CONF_ADDRS_MAX + 1 + CONF_GUESTS_MAX <= PORT_ADDRS_MAX, "room for all");
 static_assert(CONF_ADDRS_MAX + 1 <= TUNNEL_ADDRS_MAX, "room for all");
 static_assert(CONF_WORKERS_MAX <= SA_WORKERS_MAX, "room for all");
@@ -133,7 +132,8 @@ static void tunnels_build(struct snapshot *s, const struct conf *conf)
 			.on_link = &t->into,
 			.own_link_local = &t->own_link_local,
 			.n_addrs = tunnel_addrs_build(t, &conf->tunnels[i]),
-			.port = route_find(s->routes, &p->in[0]->sa.opt.local)->iface};
+			.port = build_port_of(s, &p->in[0]->sa.opt.local),
+			.tunnel = p};
 	}
 }
 
@@ -146,7 +146,7 @@ static void ike_build(struct snapshot *s, const struct conf *conf)
 			.kind = NEXTHOP_GATEWAY,
 			.iface = (uint16_t)conf->ike_port[i],
 			.gateway = *via,
-			.source = route_find(s->routes, via)->source,
+			.source = build_source_towards(&conf->ports[conf->ike_port[i]], via),
 		};
 	}
 }
@@ -192,7 +192,7 @@ static struct snapshot *snapshot_new(const struct conf *conf)
 		return NULL;
 	s->control = calloc(1, sizeof(*s->control));
 	s->port = line_calloc(PORTS_MAX, sizeof(s->port[0]));
-	s->iface = line_calloc(IFACE_TUNNEL(conf->n_tunnels), sizeof(s->iface[0]));
+	s->iface = line_calloc(IFACES, sizeof(s->iface[0]));
 	s->tunnel = calloc(conf->n_tunnels + 1, sizeof(s->tunnel[0]));
 	s->ike_via = calloc(SOURCES, sizeof(s->ike_via[0]));
 	if (s->control != NULL && s->port != NULL && s->iface != NULL && s->tunnel != NULL &&
@@ -219,20 +219,20 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 		s->flow_generation = s->generation;
 		settings_build(s, conf);
 		ports_build(s, conf, ports);
-		s->routes = build_routes(conf);
-		if (s->routes == NULL)
-			rc = build_fail(why, size, "routes", errno);
-	}
-	if (rc == 0)
+		s->routes = s->objects->routes;
 		rc = build_sas(s, conf, why, size);
+	}
 	if (rc == 0) {
 		ike_build(s, conf);
 		s->spd = build_policies(s, conf, running);
 		if (s->spd == NULL)
 			rc = build_fail(why, size, "policies", errno);
 	}
-	if (rc == 0)
+	if (rc == 0) {
 		tunnels_build(s, conf);
+		if (!build_routes(s, conf))
+			rc = build_fail(why, size, "routes", ENOMEM);
+	}
 	if (rc == 0) {
 		s->rules = build_rules(conf, s->spd, running != NULL ? running->rules : NULL);
 		if (s->rules == NULL)
@@ -244,8 +244,22 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 	return NULL;
 }
 
+uint16_t build_port_of(const struct snapshot *s, const struct ip_addr *addr)
+{
+	uint16_t port = 0;
+
+	while (port < s->n_ports - 1 && !snapshot_port_has(&s->port[port], addr))
+		port++;
+	return port;
+}
+
 void build_link(const struct snapshot *s, const struct snapshot *old)
 {
+	struct route_table *routes = s->routes;
+
+	route_plan_begin(routes);
+	route_plan_end(routes);
+	s->control->routes_replaced = route_table_removed(routes);
 	for (unsigned int i = 0; i < spd_count(s->spd); i++)
 		objects_policy_set(s->objects, spd_at(s->spd, i)->number, spd_at(s->spd, i));
 	if (old != NULL)
@@ -271,8 +285,10 @@ static void numbers_free(struct objects *o, const struct snapshot *s, const stru
 				o->decisions[DECIDER_RULE], rule_set_at(old->rules, i)->number);
 }
 
-static void replaced_free(struct snapshot_control *c)
+static void replaced_free(struct snapshot_control *c, struct route_table *routes)
 {
+	route_table_release(routes, c->routes_replaced);
+	c->routes_replaced = (struct route_removed){0};
 	for (unsigned int i = 0; i < c->n_replaced; i++)
 		line_free(c->replaced[i]);
 	free(c->replaced);
@@ -283,7 +299,7 @@ static void replaced_free(struct snapshot_control *c)
 void build_retire(struct snapshot *s, struct snapshot *old)
 {
 	numbers_free(s->objects, s, old);
-	replaced_free(s->control);
+	replaced_free(s->control, s->routes);
 	build_snapshot_free(old);
 }
 
@@ -293,7 +309,9 @@ static void control_free(struct snapshot_control *c, struct objects *o)
 		return;
 	for (unsigned int i = 0; i < c->n_sa; i++)
 		sa_ledger_release(o->ledger, c->sa[i]);
-	replaced_free(c);
+	if (o != NULL)
+		replaced_free(c, o->routes);
+	free(c->routes);
 	free(c->sa);
 	free(c);
 }
@@ -309,7 +327,6 @@ void build_snapshot_free(struct snapshot *s)
 	free(s->dummies);
 	free(s->udp_ports);
 	free(s->udp_ends);
-	route_table_free(s->routes);
 	line_free(s->port);
 	line_free(s->iface);
 	free(s->tunnel);

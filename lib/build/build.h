@@ -23,14 +23,16 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 	const struct snapshot *running, char *why, size_t size);
 
 // Call just before the snapshot replaces another: makes its SAs visible to workers, updates path,
-// name and lifetimes of shared SAs, and starts the sequence numbers of new ones. conf is the
-// configuration of the snapshot. Returns 0, or -ENOMEM, and nothing has changed.
+// name and lifetimes of shared SAs, starts the sequence numbers of new ones, and prepares its
+// routes. conf is the configuration of the snapshot. Returns 0; -ENOMEM, or -ENOSPC: the table of
+// routes is full. Then nothing has changed.
 int build_commit(struct snapshot *s, const struct conf *conf);
 
-// Just before it is published, and after it is known which SAs may use their local addresses: flows
-// go on by the policies and SAs of s, and workers do not find the SAs any more that only the old
-// one (NULL: there is none) has. So whoever sees the new generation has none of them, also not in
-// packets handed to another worker.
+// Just before it is published, and after it is known which SAs may use their local addresses: the
+// routes of s take the place of the former ones in the table; flows go on by the policies and SAs
+// of s, and workers do not find the SAs any more that only the old one (NULL: there is none) has.
+// So whoever sees the new generation has none of them, also not in packets handed to another
+// worker.
 void build_link(const struct snapshot *s, const struct snapshot *old);
 
 // When no worker can see the old one any more, in the place of which s was published: it is freed

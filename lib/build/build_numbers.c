@@ -42,7 +42,7 @@ int build_numbers(const struct build_kind *kind, void *objects, unsigned int n, 
 	struct named *by_name = calloc(n_running + 1, sizeof(*by_name));
 	bool *used = calloc(kind->numbers, sizeof(*used));
 	int rc = by_name != NULL && used != NULL ? 0 : -ENOMEM;
-	unsigned int last = 0;
+	unsigned int last = kind->first - 1;
 
 	for (unsigned int i = 0; rc == 0 && i < n_running; i++) {
 		by_name[i] = named(kind, running, i);

@@ -15,9 +15,16 @@ int build_fail(char *why, size_t size, const char *part, int error);
 // 2.6.1), but not with two addresses only (RFC 6164).
 bool build_has_anycast(const struct conf_iface_addr *a);
 
-// The table of configured routes, connected networks, own addresses, and destinations that are
-// never forwarded. NULL with errno ENOMEM.
-struct route_table *build_routes(const struct conf *conf);
+// Lists configured routes, connected networks, own addresses, and destinations that are never
+// forwarded, for the table: s->control->routes. False: there is no memory.
+bool build_routes(struct snapshot *s, const struct conf *conf);
+
+// The own address of packets to a gateway: on its network; towards a link-local one of wider scope
+// if there is any.
+struct ip_addr build_source_towards(const struct conf_port *port, const struct ip_addr *gateway);
+
+// The number of the port with an own address.
+uint16_t build_port_of(const struct snapshot *s, const struct ip_addr *addr);
 
 // Takes the SAs of the configuration from the ledger into s->control. 0, or as build_fail().
 int build_sas(struct snapshot *s, const struct conf *conf, char *why, size_t size);
@@ -38,7 +45,7 @@ struct rule_set *build_rules(
 // A kind of object with numbers, by which flows remember it and its decisions are counted.
 struct build_kind {
 	size_t size, name, number;                 // of an object, and of these in it
-	unsigned int numbers;                      // all, with 0
+	unsigned int first, numbers;               // the first one, and all, with 0
 	bool (*equal)(const void *, const void *); // in other words than the name
 };
 

@@ -10,6 +10,8 @@
 static_assert(CONF_NAME_MAX <= SPD_NAME_MAX, "room for all");
 static_assert(CONF_MSS_AUTO == SPD_MSS_AUTO, "taken as it is");
 static_assert(CONF_POLICY_IN_MAX <= SPD_IN_MAX, "room for all");
+static_assert(
+	IFACES - IFACE_TUNNEL_MIN >= 2 * CONF_TUNNELS_MAX, "numbers for the next ones as well");
 static_assert(2 * CONF_POLICIES_MAX <= SPD_MAX, "numbers for the next ones as well");
 
 struct spd_policy build_policy(const struct conf_policy *c)
@@ -34,11 +36,11 @@ struct spd_policy build_policy(const struct conf_policy *c)
 }
 
 // Routes lead everything into a tunnel that they may lead there.
-static struct spd_policy tunnel(const struct conf_tunnel *c, unsigned int i)
+static struct spd_policy tunnel(const struct conf_tunnel *c)
 {
 	struct spd_policy p = {
 		.action = SPD_PROTECT,
-		.iface = (uint16_t)IFACE_TUNNEL(i),
+		.iface = IFACE_TUNNEL_MIN, // until it has its own
 		.source_check = c->source_check,
 		.mss_clamp = c->mss_clamp,
 		.family = IP_ANY,
@@ -78,14 +80,47 @@ static const struct build_kind kind = {
 	.size = sizeof(struct spd_policy),
 	.name = offsetof(struct spd_policy, name),
 	.number = offsetof(struct spd_policy, number),
+	.first = 1,
 	.numbers = 1 + SPD_MAX,
 	.equal = equal,
 };
 
+static bool always(const void *x, const void *y)
+{
+	(void)x, (void)y;
+	return true;
+}
+
+// Of tunnels as interfaces.
+static const struct build_kind iface_kind = {
+	.size = sizeof(struct spd_policy),
+	.name = offsetof(struct spd_policy, name),
+	.number = offsetof(struct spd_policy, iface),
+	.first = IFACE_TUNNEL_MIN,
+	.numbers = IFACES,
+	.equal = always,
+};
+
+// Gives all policies numbers, and the tunnels among them, from n on, numbers of interfaces. Returns
+// 0 or -ENOMEM.
+static int numbers_set(struct spd_policy *policies, unsigned int n, unsigned int all,
+	const struct snapshot *running)
+{
+	const struct spd *spd = running != NULL ? running->spd : NULL;
+	unsigned int old_all = spd != NULL ? spd_count(spd) : 0;
+	unsigned int old_n = spd != NULL ? spd_count_policies(spd) : 0;
+	const struct spd_policy *old = old_all > 0 ? spd_at(spd, 0) : NULL;
+	int rc = build_numbers(&kind, policies, all, old, old_all);
+
+	if (rc == 0 && all > n)
+		rc = build_numbers(&iface_kind, policies + n, all - n,
+			old_all > old_n ? old + old_n : NULL, old_all - old_n);
+	return rc;
+}
+
 struct spd *build_policies(
 	const struct snapshot *s, const struct conf *conf, const struct snapshot *running)
 {
-	unsigned int n_running = running != NULL ? spd_count(running->spd) : 0;
 	const unsigned int n = conf->n_policies, all = n + conf->n_tunnels;
 	struct spd_policy *policies = calloc(all + 1, sizeof(*policies));
 	struct spd *spd = NULL;
@@ -101,11 +136,10 @@ struct spd *build_policies(
 	for (unsigned int i = 0; i < conf->n_tunnels; i++) {
 		const struct conf_tunnel *c = &conf->tunnels[i];
 
-		policies[n + i] = tunnel(c, i);
+		policies[n + i] = tunnel(c);
 		sas_set(&policies[n + i], s->control->sa, c->sa_out, c->sa_in, c->n_sa_in);
 	}
-	errno = -build_numbers(
-		&kind, policies, all, n_running > 0 ? spd_at(running->spd, 0) : NULL, n_running);
+	errno = -numbers_set(policies, n, all, running);
 	if (errno == 0)
 		spd = spd_new(policies, n, conf->n_tunnels);
 	free(policies);

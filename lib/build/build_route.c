@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +72,7 @@ static unsigned int add_network(struct route *r, const struct conf_iface_addr *a
 	if (ip_addr_is_link_local(&a->addr))
 		return 0;
 	nh.kind = iface_is_tunnel(iface) ? NEXTHOP_TUNNEL : NEXTHOP_CONNECTED;
-	r[n++] = (struct route){.to = a->net, .nexthop = nh};
+	r[n++] = (struct route){.to = a->net, .nexthop = nh, .owner = ROUTE_NETWORK};
 	if (ip_addr_is_v4(&a->addr) && a->net.len < 127) { // RFC 3021: /31 has no broadcast
 		uint32_t hosts = UINT32_MAX >> (a->net.len - IP_V4_BITS);
 		uint32_t net = rte_be_to_cpu_32(ip_addr_v4(&a->net.addr));
@@ -88,15 +87,20 @@ static unsigned int add_network(struct route *r, const struct conf_iface_addr *a
 	return n;
 }
 
-// Number of interface i of conf_addrs().
-static uint16_t iface_number(const struct conf *conf, unsigned int i)
+static uint16_t tunnel_number(const struct snapshot *s, unsigned int i)
 {
-	return (uint16_t)(i < conf->n_ports ? i : IFACE_TUNNEL(i - conf->n_ports));
+	return spd_at(s->spd, spd_count_policies(s->spd) + i)->iface;
+}
+
+// Number of interface i of conf_addrs().
+static uint16_t iface_number(const struct snapshot *s, unsigned int i)
+{
+	return i < s->n_ports ? (uint16_t)i : tunnel_number(s, i - s->n_ports);
 }
 
 // The networks of all ports and tunnels, the longest last: where two have the same broadcast
 // address, it counts.
-static unsigned int add_networks(struct route *r, const struct conf *conf)
+static unsigned int add_networks(struct route *r, const struct snapshot *s, const struct conf *conf)
 {
 	unsigned int n = 0, n_addrs;
 
@@ -106,25 +110,24 @@ static unsigned int add_networks(struct route *r, const struct conf *conf)
 
 			for (; n_addrs-- > 0; a++)
 				if (a->net.len == len)
-					n += add_network(r + n, a, iface_number(conf, i));
+					n += add_network(r + n, a, iface_number(s, i));
 		}
 	return n;
 }
 
-static unsigned int add_own(struct route *r, const struct conf *conf, unsigned int i)
+static unsigned int add_own(
+	struct route *r, const struct snapshot *s, const struct conf *conf, unsigned int i)
 {
 	unsigned int n = 0, n_addrs;
 	const struct conf_iface_addr *a = conf_addrs(conf, i, &n_addrs);
 
 	for (; n_addrs-- > 0; a++)
 		if (!ip_addr_is_link_local(&a->addr))
-			r[n++] = local(&a->addr, iface_number(conf, i));
+			r[n++] = local(&a->addr, iface_number(s, i));
 	return n;
 }
 
-// The own address on the network that the gateway is on; towards a link-local one of wider scope if
-// there is any.
-static struct ip_addr source_towards(const struct conf_port *port, const struct ip_addr *gateway)
+struct ip_addr build_source_towards(const struct conf_port *port, const struct ip_addr *gateway)
 {
 	struct ip_addr other = port->addrs[0].addr;
 
@@ -142,7 +145,8 @@ static struct ip_addr source_towards(const struct conf_port *port, const struct 
 	return other;
 }
 
-static struct route configured(const struct conf *conf, const struct conf_route *c)
+static struct route configured(
+	const struct snapshot *s, const struct conf *conf, const struct conf_route *c)
 {
 	static const enum nexthop_kind nowhere[] = {
 		[CONF_ROUTE_BLACKHOLE] = NEXTHOP_BLACKHOLE,
@@ -151,57 +155,53 @@ static struct route configured(const struct conf *conf, const struct conf_route 
 	};
 
 	if (c->type != CONF_ROUTE_UNICAST)
-		return (struct route){
-			.to = c->to, .from = c->source, .nexthop = {.kind = nowhere[c->type]}};
+		return (struct route){.to = c->to,
+			.from = c->source,
+			.nexthop = {.kind = nowhere[c->type]},
+			.owner = ROUTE_FILE};
 	if (c->tunnel != 0)
 		return (struct route){.to = c->to,
 			.from = c->source,
 			.nexthop = {.kind = NEXTHOP_TUNNEL,
-				.iface = (uint16_t)IFACE_TUNNEL(c->tunnel - 1)}};
+				.iface = tunnel_number(s, c->tunnel - 1)},
+			.owner = ROUTE_FILE};
 	return (struct route){
 		.to = c->to,
 		.from = c->source,
+		.owner = ROUTE_FILE,
 		.nexthop =
 			{
 				.kind = NEXTHOP_GATEWAY,
 				.iface = (uint16_t)c->port,
 				.gateway = c->via,
 				.source = ip_addr_is_none(&c->source)
-						  ? source_towards(&conf->ports[c->port], &c->via)
+						  ? build_source_towards(
+							    &conf->ports[c->port], &c->via)
 						  : c->source,
 			},
 	};
 }
 
-struct route_table *build_routes(const struct conf *conf)
+bool build_routes(struct snapshot *s, const struct conf *conf)
 {
 	unsigned int max = NEVER + conf->n_routes + conf->n_ports * CONF_GUESTS_MAX +
 			   (conf->n_ports + conf->n_tunnels) * CONF_ADDRS_MAX * PER_ADDR_MAX;
 	struct route *r = calloc(max, sizeof(*r));
 	unsigned int n = 0;
 
+	s->control->routes = r;
 	if (r == NULL)
-		return NULL;
-	// Among equal prefixes the last counts: own addresses come after everything.
+		return false;
 	n += add_never(r);
 	for (unsigned int i = 0; i < conf->n_routes; i++)
-		r[n++] = configured(conf, &conf->routes[i]);
-	// An address of the configuration replaces the same address of a host.
+		r[n++] = configured(s, conf, &conf->routes[i]);
+	// Among equal ones the last counts: an address of the configuration replaces the same
+	// address of a host.
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		n += add_guests(r + n, &conf->ports[i].guests, (uint16_t)i);
-	n += add_networks(r + n, conf);
+	n += add_networks(r + n, s, conf);
 	for (unsigned int i = 0; i < conf->n_ports + conf->n_tunnels; i++)
-		n += add_own(r + n, conf, i);
-
-	struct route_table *t = route_table_new();
-	int rc = t != NULL ? 0 : -ENOMEM;
-
-	for (unsigned int i = 0; rc == 0 && i < n; i++)
-		rc = route_put(t, &r[i]);
-	free(r);
-	if (rc == 0)
-		return t;
-	route_table_free(t);
-	errno = -rc;
-	return NULL;
+		n += add_own(r + n, s, conf, i);
+	s->control->n_routes = n;
+	return true;
 }

@@ -42,7 +42,16 @@ bool build_matches_equal(const struct classifier_match *a, const struct classifi
 	       a->out == b->out;
 }
 
-static struct rule rule_of(const struct conf_rule *c)
+// The number of the interface that a rule names.
+static uint32_t iface_of(const struct conf *conf, const struct spd *policies, uint32_t iface)
+{
+	return iface == CONF_PORT_ANY || iface < CONF_IFACE_TUNNEL
+		       ? iface
+		       : spd_at(policies, conf->n_policies + iface - CONF_IFACE_TUNNEL)->iface;
+}
+
+static struct rule rule_of(
+	const struct conf *conf, const struct conf_rule *c, const struct spd *policies)
 {
 	struct rule r = {
 		.action = c->action,
@@ -52,6 +61,8 @@ static struct rule rule_of(const struct conf_rule *c)
 		.match = build_match(&c->match),
 	};
 
+	r.match.in = iface_of(conf, policies, c->match.in);
+	r.match.out = iface_of(conf, policies, c->match.out);
 	memcpy(r.name, c->name, sizeof(c->name));
 	return r;
 }
@@ -90,6 +101,7 @@ static const struct build_kind kind = {
 	.size = sizeof(struct rule),
 	.name = offsetof(struct rule, name),
 	.number = offsetof(struct rule, number),
+	.first = 1,
 	.numbers = RULE_NUMBERS,
 	.equal = equal,
 };
@@ -103,7 +115,7 @@ struct rule_set *build_rules(
 	bool good = rules != NULL;
 
 	for (unsigned int i = 0; good && i < n; i++) {
-		rules[i] = rule_of(&conf->rules[i]);
+		rules[i] = rule_of(conf, &conf->rules[i], policies);
 		good = tunnels_set(&rules[i], &conf->rules[i], policies);
 	}
 	if (good)

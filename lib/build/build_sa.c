@@ -15,7 +15,7 @@ static const struct nexthop *nexthop_to(
 	const struct snapshot *s, const struct ip_addr *local, const struct ip_addr *peer)
 {
 	const struct nexthop *nh =
-		ip_addr_is_none(peer) ? NULL : route_find_from(s->routes, local, peer);
+		ip_addr_is_none(peer) ? NULL : route_find_outer(s->routes, local, peer);
 
 	return nh != NULL && nh->kind <= NEXTHOP_GATEWAY ? nh : NULL;
 }
@@ -25,10 +25,11 @@ static const struct nexthop *nexthop_to(
 static uint16_t mtu_of(
 	const struct snapshot *s, const struct nexthop *nexthop, const struct ip_addr *local)
 {
-	return s->iface[(nexthop != NULL ? nexthop : route_find(s->routes, local))->iface].mtu;
+	return s->iface[nexthop != NULL ? nexthop->iface : build_port_of(s, local)].mtu;
 }
 
-struct sa *build_sa(const struct snapshot *s, const struct conf *conf, const struct conf_sa *c)
+static struct sa *take(const struct snapshot *s, const struct conf *conf, const struct conf_sa *c,
+	const struct nexthop *nexthop)
 {
 	struct sa_params p = {
 		.opt = c->opt,
@@ -40,12 +41,17 @@ struct sa *build_sa(const struct snapshot *s, const struct conf *conf, const str
 	};
 
 	if (c->opt.direction == SA_OUT) {
-		p.nexthop = nexthop_to(s, &p.opt.local, &p.opt.remote);
-		p.mtu = mtu_of(s, p.nexthop, &p.opt.local);
+		p.nexthop = nexthop;
+		p.mtu = mtu_of(s, nexthop, &p.opt.local);
 		if (getrandom(&p.iv_mask, sizeof(p.iv_mask), 0) < 0)
 			return NULL;
 	}
 	return sa_ledger_take(s->objects->ledger, &p);
+}
+
+struct sa *build_sa(const struct snapshot *s, const struct conf *conf, const struct conf_sa *c)
+{
+	return take(s, conf, c, nexthop_to(s, &c->opt.local, &c->opt.remote));
 }
 
 static int udp_end_add(
@@ -101,7 +107,7 @@ int build_sas(struct snapshot *s, const struct conf *conf, char *why, size_t siz
 	if (c->sa == NULL || s->dummies == NULL || udp_build(s, conf) < 0)
 		return build_fail(why, size, "SAs", ENOMEM);
 	for (unsigned int i = 0; i < conf->n_sas; i++) {
-		struct sa *sa = build_sa(s, conf, &conf->sas[i]);
+		struct sa *sa = take(s, conf, &conf->sas[i], NULL); // routes: build_commit()
 
 		if (sa == NULL)
 			return build_fail(why, size, conf->sas[i].live.name, errno);
@@ -168,12 +174,9 @@ static bool paths_make(
 
 		if (c->opt.direction == SA_IN)
 			continue;
-		if (next->out[at]->sa.begun) {
-			path[at] = path_configured(s, next->out[at], c);
-			if (path[at] == NULL)
-				return false;
-		}
-		at++;
+		path[at] = path_configured(s, next->out[at], c);
+		if (path[at++] == NULL)
+			return false;
 	}
 	for (; at < next->n_out; at++) {
 		const struct sa_out *sa = next->out[at];
@@ -236,8 +239,12 @@ int build_commit(struct snapshot *s, const struct conf *conf)
 	struct objects *o = s->objects;
 	struct sa_list next = {0};
 	void **replaced, **table;
+	int rc = route_plan(o->routes, s->control->routes, s->control->n_routes);
 
+	if (rc < 0)
+		return rc;
 	if (!prepare(s, conf, &next)) {
+		route_plan_drop(o->routes);
 		sa_list_free(&next);
 		return -ENOMEM;
 	}

@@ -92,11 +92,13 @@ static void neighbours_unset(struct control *c, const struct conf *conf, uint64_
 int configure_start(struct control *c, struct snapshot *s)
 {
 	struct tunnels tunnels;
+	int rc;
 
 	atomic_store_explicit(&c->snapshot, s, memory_order_release);
-	if (build_commit(s, c->conf) < 0) {
+	rc = build_commit(s, c->conf);
+	if (rc < 0) {
 		log_error("out of memory for SAs: raise memory.size");
-		return -ENOMEM;
+		return rc;
 	}
 	build_link(s, NULL);
 	configure_warn(c->conf, s);
@@ -147,12 +149,15 @@ static void publish(struct control *c, struct conf *conf, struct snapshot *s,
 int configure_replace(struct control *c, struct conf *conf, struct snapshot *s, uint64_t now_ms)
 {
 	struct tunnels tunnels;
+	int rc;
 
 	if (!tunnels_new(&tunnels, s))
 		return -ENOMEM;
-	if (build_commit(s, conf) < 0) {
+	rc = build_commit(s, conf);
+	if (rc < 0) {
 		tunnels_free(&tunnels);
-		return -ENOMEM;
+		c->routes_changed = true; // frees the nodes of the plan
+		return rc;
 	}
 	s->mss_clamped |= c->ike.mss_clamped;
 	publish(c, conf, s, &tunnels, now_ms);

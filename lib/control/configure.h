@@ -17,7 +17,7 @@ int configure_start(struct control *c, struct snapshot *s);
 
 // Replaces the running configuration by another and publishes its snapshot. Only while nothing is
 // retired, with the gateway's lock. Returns 0: c owns both, and the caller owns the previous
-// configuration. Or -ENOMEM: nothing has changed.
+// configuration. Or -ENOMEM, or -ENOSPC: the table of routes is full. Then nothing has changed.
 int configure_replace(struct control *c, struct conf *conf, struct snapshot *s, uint64_t now_ms);
 
 // Warns of tunnels that cannot carry the packets that every host may send, and of replay windows

@@ -11,6 +11,7 @@
 #include "ike_tables.h"
 #include "sa_table.h"
 #include "links.h"
+#include "kernel_routes.h"
 #include "log.h"
 #include "originate.h"
 #include "path_mtu.h"
@@ -176,6 +177,7 @@ void events_tick(struct control *c, uint64_t now_ms)
 	tunnels_tick(c, now_ms);
 	path_mtu_tick(c, now_ms);
 	audit_tick(c, now_ms);
+	kernel_routes_end(c);
 	peers_tick(c, now_ms);
 	retire_tick(c);
 	objects_commit(c);

@@ -46,12 +46,22 @@ struct sa_peer peer_endpoint(const struct sa *sa)
 	return endpoint != NULL ? *endpoint : (struct sa_peer){.addr = sa->opt.remote};
 }
 
+// The next hop of packets to a peer; NULL: there is none.
+static const struct nexthop *nexthop_to(
+	const struct control *c, const struct sa_out *sa, const struct sa_peer *peer)
+{
+	const struct nexthop *nh =
+		route_find_outer(c->snapshot->routes, &sa->sa.opt.local, &peer->addr);
+
+	return nh != NULL && nh->kind <= NEXTHOP_GATEWAY ? nh : NULL;
+}
+
 struct sa_path *peer_path(struct control *c, const struct sa_out *sa, const struct sa_peer *peer)
 {
 	const struct snapshot *s = c->snapshot;
-	const struct nexthop *nh = route_find_from(s->routes, &sa->sa.opt.local, &peer->addr);
+	const struct nexthop *nh = nexthop_to(c, sa, peer);
 
-	if (nh == NULL || nh->kind > NEXTHOP_GATEWAY) {
+	if (nh == NULL) {
 		errno = EHOSTUNREACH;
 		return NULL;
 	}
@@ -102,6 +112,52 @@ bool peer_move(struct control *c, struct sa_out *sa, const struct sa_peer *peer)
 	if (!done && !c->moves_pending)
 		log_warn("out of memory to follow peers that moved: retried until there is memory");
 	c->moves_pending |= !done;
+	return done;
+}
+
+// A route to the peer that leads into a tunnel is not used; that is posted once.
+static void note_tunnel(const struct control *c, struct sa_out *sa)
+{
+	const struct nexthop *nh =
+		route_find_from(c->snapshot->routes, &sa->sa.opt.local, &sa->peer.addr);
+	bool into_tunnel = nh != NULL && nh->kind == NEXTHOP_TUNNEL;
+	char to[IP_ADDR_STRLEN];
+
+	if (into_tunnel && !sa->into_tunnel)
+		event_post(PEER_IN_TUNNEL, EVENT_TEXT(sa->sa.live.name),
+			EVENT_TEXT(ip_addr_format(to, &sa->peer.addr)),
+			EVENT_TEXT(c->snapshot->iface[nh->iface].name));
+	sa->into_tunnel = into_tunnel;
+}
+
+// False if there is no memory.
+static bool reroute(struct control *c, struct sa_out *sa)
+{
+	const struct nexthop *nh = nexthop_to(c, sa, &sa->peer);
+	const struct sa_path *before = sa_out_path(sa);
+	struct sa_path *path;
+
+	if (nh == before->nexthop)
+		return true;
+	path = nh != NULL ? peer_path(c, sa, &sa->peer)
+			  : sa_path_new(&sa->sa, &sa->peer, NULL, before->link_mtu);
+	if (path == NULL)
+		return false;
+	peer_path_set(c, sa, &sa->peer, path);
+	return true;
+}
+
+bool peers_reroute(struct control *c)
+{
+	const struct sa_list *sas = &c->snapshot->objects->sas;
+	bool done = true;
+
+	for (unsigned int i = 0; i < sas->n_out; i++) {
+		if (ip_addr_is_none(&sas->out[i]->peer.addr))
+			continue;
+		done &= reroute(c, sas->out[i]);
+		note_tunnel(c, sas->out[i]);
+	}
 	return done;
 }
 

@@ -31,6 +31,10 @@ void peer_path_set(
 // Both, if there is a route. Without memory peers_tick() tries again, and this returns false.
 bool peer_move(struct control *c, struct sa_out *sa, const struct sa_peer *peer);
 
+// After a change of routes: SAs get the path that the routes to their peers give. Without memory
+// returns false, and some keep the path that they have.
+bool peers_reroute(struct control *c);
+
 // After a reload: new SAs follow peers whose endpoint is known from SAs that are still there, or
 // from those of the same policy in the snapshot before.
 void peers_follow(struct control *c, const struct snapshot *before);

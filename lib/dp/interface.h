@@ -12,9 +12,11 @@
 #define HOSTS_MAX 240
 
 // A port, which may be a VLAN, has its own number, and the host behind the port IFACE_HOST() of
-// that number. Tunnels that routes lead into follow in the order of the configuration.
-#define IFACE_HOST(i)   (PORTS_MAX + (i))
-#define IFACE_TUNNEL(i) (IFACE_HOST(HOSTS_MAX) + (i))
+// that number. A tunnel that routes lead into keeps its number as long as the configuration has one
+// with its name, so that a route leads into no other one while a configuration replaces another.
+#define IFACE_HOST(i)    (PORTS_MAX + (i))
+#define IFACE_TUNNEL_MIN IFACE_HOST(HOSTS_MAX)
+#define IFACES           (IFACE_TUNNEL_MIN + 2 * 4096)
 
 // In decisions of flows the ingress of packets out of an SA is the SPI of the first SA of its
 // tunnel: SPIs below are reserved (RFC 4303 2.1), and no other ingress is that large.
@@ -22,6 +24,7 @@
 
 struct nexthop;
 struct ip_addr;
+struct spd_policy;
 
 struct iface {
 	const char *name; // that of the port, or of the tunnel
@@ -33,8 +36,9 @@ struct iface {
 	uint16_t n_addrs;
 	uint16_t mtu;  // octets of IP packet; of a tunnel the path of its SA has that
 	uint16_t port; // the port itself, or the one in front of the host, or of the tunnel's SAs
-	bool unprotected; // that port faces the untrusted side (RFC 4301 4.4.1)
-	bool is_host;     // the host sends from addresses of the gateway
+	bool unprotected;                // that port faces the untrusted side (RFC 4301 4.4.1)
+	bool is_host;                    // the host sends from addresses of the gateway
+	const struct spd_policy *tunnel; // of a tunnel
 };
 
 static inline bool iface_is_port(uint16_t number)
@@ -49,5 +53,5 @@ static inline bool iface_is_host(uint16_t number)
 
 static inline bool iface_is_tunnel(uint16_t number)
 {
-	return number >= IFACE_TUNNEL(0);
+	return number >= IFACE_TUNNEL_MIN;
 }

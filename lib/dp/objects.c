@@ -19,6 +19,7 @@ struct objects *objects_new(unsigned int n_workers)
 	o->sad_in = sad_new(0);
 	o->sad_out = sad_new(0);
 	o->sa_out_by_udp = sa_udp_index_new(0);
+	o->routes = route_table_new();
 	o->policies = spd_table_new(SPD_TABLE_MAX);
 	o->listed = calloc(SPD_TABLE_MAX, sizeof(o->listed[0]));
 	o->policy = calloc(SPD_NUMBERS, sizeof(o->policy[0]));
@@ -28,8 +29,8 @@ struct objects *objects_new(unsigned int n_workers)
 		complete = complete && o->decisions[i] != NULL;
 	}
 	if (complete && o->ledger != NULL && o->sad_in != NULL && o->sad_out != NULL &&
-		o->sa_out_by_udp != NULL && o->policies != NULL && o->listed != NULL &&
-		o->policy != NULL && o->policy_out != NULL)
+		o->sa_out_by_udp != NULL && o->routes != NULL && o->policies != NULL &&
+		o->listed != NULL && o->policy != NULL && o->policy_out != NULL)
 		return o;
 	objects_free(o);
 	return NULL;
@@ -48,6 +49,7 @@ void objects_free(struct objects *o)
 	sad_free(o->sad_in);
 	sad_free(o->sad_out);
 	line_free(o->sa_out_by_udp);
+	route_table_free(o->routes);
 	spd_table_free(o->policies);
 	for (unsigned int i = 0; i < DECIDERS; i++)
 		decisions_free(o->decisions[i]);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "decisions.h"
+#include "route_change.h"
 #include "sa_ledger.h"
 #include "sa_list.h"
 #include "sa_udp.h"
@@ -40,6 +41,7 @@ struct objects {
 	// Counters by number, which workers write (decisions.h).
 	struct decisions *decisions[DECIDERS];
 
+	struct route_table *routes;
 	struct spd_table *policies; // of IKE
 	struct sa_ledger *ledger;   // of all SAs; of the load and the control thread
 	struct sa_list sas;

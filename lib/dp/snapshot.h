@@ -53,10 +53,14 @@ struct snapshot_tunnel {
 struct snapshot_control {
 	struct sa **sa; // of the configuration, in its order
 	unsigned int n_sa;
+	// The routes of the configuration, until they are in the table.
+	struct route *routes;
+	unsigned int n_routes;
 	// Objects that the snapshot replaced when it was published. They are freed with its
 	// predecessor.
 	void **replaced;
 	unsigned int n_replaced;
+	struct route_removed routes_replaced;
 };
 
 // Objects that packets, flows and SAs refer to are not in the struct itself: a snapshot that
@@ -70,8 +74,8 @@ struct snapshot {
 	struct snapshot_port *port;     // indexed by the gateway's number of the port
 	struct iface *iface;            // by number
 	struct snapshot_tunnel *tunnel; // by place in the configuration
-	struct route_table *routes;
-	struct objects *objects; // which the snapshots share
+	struct objects *objects;        // which the snapshots share
+	struct route_table *routes;     // that of the objects
 	// Smallest path MTU that is accepted, of IPv4: octets. 0: none is.
 	uint16_t pmtu_min;
 	struct spd *spd; // the configuration's policies
@@ -174,11 +178,11 @@ static inline const struct spd_policy *snapshot_policy(const struct snapshot *s,
 	return atomic_load_explicit(&s->objects->policy[number], memory_order_acquire);
 }
 
-// The tunnel that the next hop leads into.
+// The tunnel that the next hop leads into; NULL: the snapshot does not have it.
 static inline const struct spd_policy *snapshot_tunnel(
 	const struct snapshot *s, const struct nexthop *nexthop)
 {
-	return spd_at(s->spd, spd_count_policies(s->spd) + nexthop->iface - IFACE_TUNNEL(0));
+	return s->iface[nexthop->iface].tunnel;
 }
 
 // Policy i of all in the order in which they decide, for lists. NULL: there are no more. Control

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Routing table: longest-prefix match from a destination address to its next hop. The gateway's own
 // and its networks' broadcast addresses are routes too, so one look-up classifies a destination.
-// The control thread changes a table; workers look routes up in it without a lock (trie.h). Removed
-// routes and nodes are freed after a grace period (QSBR): the caller announces its end.
+// One table lives as long as the daemon. The control thread changes it (route_change.h); workers
+// look routes up in it without a lock (trie.h).
 #pragma once
 
 #include <stdbool.h>
@@ -37,39 +37,29 @@ static inline bool nexthop_leads_on(const struct nexthop *nexthop)
 	return nexthop != NULL && nexthop->kind <= NEXTHOP_LOCAL;
 }
 
+// The owner of a route. Of routes with the same prefix and source the first owner's is used; the
+// others wait until it is deleted.
+enum route_owner {
+	ROUTE_OWN,     // own and broadcast addresses, and destinations of no packet
+	ROUTE_NETWORK, // the network of a port
+	ROUTE_FILE,    // the routes of the configuration
+	ROUTE_KERNEL,
+};
+
 struct route {
 	struct ip_prefix to;
 	struct nexthop nexthop;
 	struct ip_addr from; // own address that packets are sent from; none: any
+	enum route_owner owner;
 };
 
 struct route_table;
 
-// An empty table. NULL with errno ENOMEM. Control or load thread, as all functions that change one.
+// An empty table. NULL with errno ENOMEM. Control or load thread.
 struct route_table *route_table_new(void);
 
 // With everything in it: no worker reads it any more. NULL is allowed.
 void route_table_free(struct route_table *t);
-
-// Adds a copy of the route, or replaces that with the same prefix and source. Look-ups find the
-// former routes or the new one. Returns 0; -ENOMEM, or -ENOSPC: the table is full. Then nothing has
-// changed.
-int route_put(struct route_table *t, const struct route *route);
-
-// Deletes a route. Returns 0, or -ENOENT.
-int route_delete(struct route_table *t, const struct ip_prefix *to, const struct ip_addr *from);
-
-struct route_source;
-
-struct route_removed {
-	uint32_t routes, nodes;
-	struct route_source *sources;
-};
-
-// Everything that changes have removed since the last call, the caller's: to be released after a
-// grace period.
-struct route_removed route_table_removed(struct route_table *t);
-void route_table_release(struct route_table *t, struct route_removed removed);
 
 // The next hop of an address (IPv4: network byte order) for any source, or NULL: routes with a
 // source are ignored. Lives until the route is released. A prefix of ::/0 matches IPv6 only.
@@ -81,13 +71,20 @@ const struct nexthop *route_find(const struct route_table *t, const struct ip_ad
 const struct nexthop *route_find_from(
 	const struct route_table *t, const struct ip_addr *src, const struct ip_addr *dst);
 
-// The route that has the next hop, which route_find() or route_find_from() returned.
+// The next hop of an outer packet from src to a peer, or NULL: as route_find_from(), with the plan
+// executed, but without routes that lead into tunnels. Control thread.
+const struct nexthop *route_find_outer(
+	const struct route_table *t, const struct ip_addr *src, const struct ip_addr *dst);
+
+// The route that has the next hop, which one of the functions above returned.
 static inline const struct route *route_of(const struct nexthop *nexthop)
 {
 	return RTE_PTR_SUB(nexthop, offsetof(struct route, nexthop));
 }
 
-// For lists: all routes, in the order in which they were added as long as none was deleted. Control
-// thread.
+// For lists: all routes, in the order in which they were added as long as none was deleted, and
+// the one that packets go by with the same prefix and source as the route, which waits if it is
+// another one. Control thread.
 unsigned int route_count(const struct route_table *t);
 const struct route *route_at(const struct route_table *t, unsigned int i);
+const struct route *route_used(const struct route_table *t, const struct route *route);

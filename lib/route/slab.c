@@ -60,6 +60,7 @@ uint32_t slab_take(struct slab *s)
 		number = ++s->top;
 	else
 		return 0;
+	s->taken++;
 	for (uint32_t i = first_page(s, number); i <= last_page(s, number); i++)
 		s->users[i]++;
 	return number;
@@ -69,6 +70,12 @@ void slab_remove(struct slab *s, uint32_t number)
 {
 	s->next[number] = s->removed;
 	s->removed = number;
+}
+
+void slab_give_back(struct slab *s, uint32_t number)
+{
+	s->next[number] = 0;
+	slab_free(s, number);
 }
 
 uint32_t slab_removed(struct slab *s)
@@ -88,5 +95,6 @@ void slab_free(struct slab *s, uint32_t chain)
 				huge_page_return(s->memory + i * HUGE_PAGE, i > 0);
 		s->next[number] = s->unused;
 		s->unused = number;
+		s->taken--;
 	}
 }

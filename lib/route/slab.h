@@ -12,6 +12,7 @@ struct slab {
 	uint32_t size;    // octets of an element
 	uint32_t max;     // highest number
 	uint32_t top;     // highest number that was ever taken
+	uint32_t taken;   // elements in use, or removed and not yet freed
 	uint32_t unused;  // chain of elements below, 0: none
 	uint32_t removed; // chain of elements to be freed
 	uint32_t *next;   // in the chain of an element; 0: none
@@ -27,6 +28,9 @@ void slab_fini(struct slab *s);
 // The number of an element with any content, or 0: all are in use.
 uint32_t slab_take(struct slab *s);
 
+// Frees one that no reader has found yet.
+void slab_give_back(struct slab *s, uint32_t number);
+
 // Readers that begin later do not find the element.
 void slab_remove(struct slab *s, uint32_t number);
 
@@ -34,6 +38,11 @@ void slab_remove(struct slab *s, uint32_t number);
 // period. 0: none.
 uint32_t slab_removed(struct slab *s);
 void slab_free(struct slab *s, uint32_t chain);
+
+static inline uint32_t slab_unused(const struct slab *s)
+{
+	return s->max - s->taken;
+}
 
 static inline void *slab_at(const struct slab *s, uint32_t number)
 {

@@ -6,7 +6,8 @@
 
 #include "huge_pages.h"
 
-#define DEPTH_MAX (128 / TRIE_STRIDE + 1)
+#define DEPTH_MAX      (128 / TRIE_STRIDE + 1)
+#define DIV_CEIL(n, d) (((n) + (d)-1) / (d))
 
 // From the first node to that of a prefix.
 struct path {
@@ -67,14 +68,12 @@ static unsigned int bits_of(const struct ip_addr *a, unsigned int start, unsigne
 }
 
 // Puts a node of the slot's route in the place of that: no look-up has another result. Returns its
-// number, or 0: there is none.
+// number: there is one.
 static uint32_t node_add(struct trie_nodes *nodes, _Atomic uint32_t *slot)
 {
 	uint32_t node = slab_take(&nodes->slab), route = load(slot);
 	_Atomic uint32_t *slots = slots_of(nodes, node);
 
-	if (node == 0)
-		return 0;
 	for (unsigned int i = 0; i < TRIE_FANOUT; i++)
 		atomic_store_explicit(&slots[i], route, memory_order_relaxed);
 	nodes->users[node] = 0;
@@ -82,9 +81,10 @@ static uint32_t node_add(struct trie_nodes *nodes, _Atomic uint32_t *slot)
 	return node;
 }
 
-// Goes to the node of a prefix, and adds missing nodes before it. False: there are none.
-static bool path_find(
-	struct path *path, struct trie *t, struct trie_nodes *nodes, const struct ip_prefix *to)
+// Goes to the node of a prefix, and adds missing nodes before it. False, with no change: fewer than
+// that and left are unused.
+static bool path_find(struct path *path, struct trie *t, struct trie_nodes *nodes,
+	const struct ip_prefix *to, uint32_t left)
 {
 	unsigned int bit = t->first_bit, bits = t->root_bits;
 
@@ -94,9 +94,12 @@ static bool path_find(
 		_Atomic uint32_t *slot = &path->slots[bits_of(&to->addr, bit, bits)];
 		uint32_t node = load(slot);
 
-		node = (node & TRIE_NODE) != 0 ? node & ~TRIE_NODE : node_add(nodes, slot);
-		if (node == 0)
+		// With the first one that is missing all others are.
+		if ((node & TRIE_NODE) == 0 &&
+			slab_unused(&nodes->slab) <
+				left + DIV_CEIL(to->len - bit - bits, TRIE_STRIDE))
 			return false;
+		node = (node & TRIE_NODE) != 0 ? node & ~TRIE_NODE : node_add(nodes, slot);
 		if (path->n > 0 && nodes->users[node] == 0)
 			nodes->users[path->step[path->n - 1].node]++;
 		path->step[path->n].slot = slot;
@@ -136,37 +139,31 @@ static void slots_change(const struct trie_nodes *nodes, _Atomic uint32_t *slots
 	}
 }
 
-int trie_add(struct trie *t, struct trie_nodes *nodes, const struct ip_prefix *to, uint32_t number,
-	uint32_t cover)
+int trie_hold(struct trie *t, struct trie_nodes *nodes, const struct ip_prefix *to, uint32_t left)
 {
 	struct path path;
 
-	if (!path_find(&path, t, nodes, to)) {
-		path_prune(&path, nodes);
+	if (!path_find(&path, t, nodes, to, left))
 		return -ENOSPC;
-	}
 	if (path.n > 0)
 		nodes->users[path.step[path.n - 1].node]++;
-	slots_change(nodes, path.slots, path.n_slots, cover, number);
 	return 0;
 }
 
-void trie_replace(struct trie *t, struct trie_nodes *nodes, const struct ip_prefix *to,
-	uint32_t old, uint32_t number)
+void trie_change(struct trie *t, struct trie_nodes *nodes, const struct ip_prefix *to, uint32_t old,
+	uint32_t number)
 {
 	struct path path;
 
-	path_find(&path, t, nodes, to);
+	path_find(&path, t, nodes, to, 0);
 	slots_change(nodes, path.slots, path.n_slots, old, number);
 }
 
-void trie_delete(struct trie *t, struct trie_nodes *nodes, const struct ip_prefix *to,
-	uint32_t number, uint32_t cover)
+void trie_drop(struct trie *t, struct trie_nodes *nodes, const struct ip_prefix *to)
 {
 	struct path path;
 
-	path_find(&path, t, nodes, to);
-	slots_change(nodes, path.slots, path.n_slots, number, cover);
+	path_find(&path, t, nodes, to, 0);
 	if (path.n > 0)
 		nodes->users[path.step[path.n - 1].node]--;
 	path_prune(&path, nodes);

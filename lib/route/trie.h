@@ -47,19 +47,20 @@ struct trie {
 int trie_nodes_init(struct trie_nodes *nodes, uint32_t max);
 void trie_nodes_fini(struct trie_nodes *nodes);
 
-// Adds a prefix with its number, from 1 to TRIE_NODE - 1. cover: the number of the longest other
-// prefix that contains it, 0 if none does. Returns 0, or -ENOSPC with no change: there are no
-// nodes.
-int trie_add(struct trie *t, struct trie_nodes *nodes, const struct ip_prefix *to, uint32_t number,
-	uint32_t cover);
+// Adds the nodes that a prefix needs, and keeps them for it: no look-up has another result. Returns
+// 0, or -ENOSPC with no change: fewer than left would be unused then.
+int trie_hold(struct trie *t, struct trie_nodes *nodes, const struct ip_prefix *to, uint32_t left);
 
-// Gives a prefix that the trie has another number.
-void trie_replace(struct trie *t, struct trie_nodes *nodes, const struct ip_prefix *to,
-	uint32_t old, uint32_t number);
+// Puts a number, from 0 to TRIE_NODE - 1, in the place of another one where no longer prefix is, of
+// a prefix that is held: a number of the prefix in that of the longest other prefix that contains
+// it (0: none does), or in that of its own former one, or the number of the other prefix in the
+// place of its own.
+void trie_change(struct trie *t, struct trie_nodes *nodes, const struct ip_prefix *to, uint32_t old,
+	uint32_t number);
 
-// Removes a prefix that the trie has with that number. cover: as before.
-void trie_delete(struct trie *t, struct trie_nodes *nodes, const struct ip_prefix *to,
-	uint32_t number, uint32_t cover);
+// Ends one trie_hold() of a prefix. Then none of its numbers is in the trie, unless it is held
+// otherwise.
+void trie_drop(struct trie *t, struct trie_nodes *nodes, const struct ip_prefix *to);
 
 static __rte_always_inline uint32_t trie_slot(
 	const struct trie_nodes *nodes, uint32_t node, uint32_t i)

@@ -218,6 +218,7 @@ struct sa_out {
 		struct sa_peer peer;   // that the path leads to
 		// Its next peer, once there is memory for another path; none: there is none.
 		struct sa_peer pending;
+		bool into_tunnel;  // the route to the peer leads into one, which is not used
 		uint64_t sent_seq; // last number allocated when a NAT-keepalive was last considered
 		uint64_t sent_ms; // when the last packet or NAT-keepalive was sent, as far as known
 		uint64_t sampled_seq; // last number allocated at sampled_ms, the next seq_recent

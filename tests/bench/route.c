@@ -20,6 +20,7 @@
 #include <rte_rib6.h>
 
 #include "median.h"
+#include "route_change.h"
 #include "route_set.h"
 
 #define ROUNDS    9

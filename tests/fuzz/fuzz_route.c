@@ -6,7 +6,7 @@
 
 #include "addrs.h"
 #include "fuzz.h"
-#include "route.h"
+#include "route_change.h"
 
 #define CHANGE     6
 #define ROUTES_MAX 64
@@ -90,7 +90,8 @@ static void change(struct route_table *t, struct model *m, const struct route *r
 	struct route *known = model_at(m, r);
 
 	if (delete) {
-		assert_int_equal(route_delete(t, &r->to, &r->from), known != NULL ? 0 : -ENOENT);
+		assert_int_equal(
+			route_delete(t, &r->to, &r->from, r->owner), known != NULL ? 0 : -ENOENT);
 		if (known != NULL)
 			*known = m->route[--m->n];
 	} else if (known != NULL || m->n < ROUTES_MAX) {

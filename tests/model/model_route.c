@@ -158,11 +158,11 @@ static void change(const struct change *c)
 		.len = (uint8_t)(IP_V4_BITS + c->len)};
 
 	if (c->act == ADD)
-		explore_assert(trie_add(&trie, &nodes, &to, c->number, c->cover) == 0);
-	else if (c->act == REPLACE)
-		trie_replace(&trie, &nodes, &to, c->old, c->number);
-	else
-		trie_delete(&trie, &nodes, &to, c->old, c->cover);
+		explore_assert(trie_hold(&trie, &nodes, &to, 0) == 0);
+	trie_change(&trie, &nodes, &to, c->act == ADD ? c->cover : c->old,
+		c->act == DELETE ? c->cover : c->number);
+	if (c->act == DELETE)
+		trie_drop(&trie, &nodes, &to);
 }
 
 // The number that a prefix of len bits with the address has after the first n changes; 0: none.

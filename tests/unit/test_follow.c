@@ -29,7 +29,7 @@ static struct spd_policy policy[PEERS];
 
 unsigned int __wrap_spd_count(const struct spd *spd);
 const struct spd_policy *__wrap_spd_at(const struct spd *spd, unsigned int i);
-const struct nexthop *__wrap_route_find_from(
+const struct nexthop *__wrap_route_find_outer(
 	const struct route_table *t, const struct ip_addr *src, const struct ip_addr *dst);
 
 unsigned int __wrap_spd_count(const struct spd *spd)
@@ -44,7 +44,7 @@ const struct spd_policy *__wrap_spd_at(const struct spd *spd, unsigned int i)
 	return &policy[i];
 }
 
-const struct nexthop *__wrap_route_find_from(
+const struct nexthop *__wrap_route_find_outer(
 	const struct route_table *t, const struct ip_addr *src, const struct ip_addr *dst)
 {
 	(void)t, (void)src, (void)dst;

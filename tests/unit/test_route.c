@@ -4,7 +4,7 @@
 
 #include "addrs.h"
 #include "eal.h"
-#include "route.h"
+#include "route_change.h"
 #include "test.h"
 
 #define ROUTES_MAX 1000
@@ -161,7 +161,8 @@ static unsigned int change(struct route_table *t, struct route route[], unsigned
 	unsigned int place = place_of(route, n, r);
 
 	if (delete) {
-		assert_int_equal(route_delete(t, &r->to, &r->from), place < n ? 0 : -ENOENT);
+		assert_int_equal(
+			route_delete(t, &r->to, &r->from, ROUTE_OWN), place < n ? 0 : -ENOENT);
 		if (place < n)
 			route[place] = route[--n];
 		return n;
@@ -257,13 +258,13 @@ static void test_source(void **state)
 	assert_int_equal(route_of(route_find_from(t, &from[1], &near))->to.len, 96 + 16);
 	assert_int_equal(route_count(t), 4);
 
-	assert_int_equal(route_delete(t, &route[0].to, &route[0].from), 0);
+	assert_int_equal(route_delete(t, &route[0].to, &route[0].from, ROUTE_OWN), 0);
 	assert_null(route_find(t, &far));
 	assert_null(route_find_from(t, &from[0], &far));
 	assert_int_equal(route_find_from(t, &from[1], &far)->iface, 1);
 	for (unsigned int i = 1; i < 3; i++) {
-		assert_int_equal(route_delete(t, &route[i].to, &from[0]), -ENOENT);
-		assert_int_equal(route_delete(t, &route[i].to, &from[1]), 0);
+		assert_int_equal(route_delete(t, &route[i].to, &from[0], ROUTE_OWN), -ENOENT);
+		assert_int_equal(route_delete(t, &route[i].to, &from[1], ROUTE_OWN), 0);
 		release(t);
 	}
 	assert_null(route_find_from(t, &from[1], &far));

@@ -9,7 +9,7 @@
 
 #include "addrs.h"
 #include "eal.h"
-#include "route.h"
+#include "route_change.h"
 #include "route_set.h"
 #include "test.h"
 
@@ -95,7 +95,7 @@ static void test_memory_is_given_back(void **state)
 		while (route_count(t) > 0) {
 			const struct route *r = route_at(t, route_count(t) - 1);
 
-			assert_int_equal(route_delete(t, &r->to, &r->from), 0);
+			assert_int_equal(route_delete(t, &r->to, &r->from, ROUTE_OWN), 0);
 		}
 		route_table_release(t, route_table_removed(t));
 	}
@@ -187,7 +187,7 @@ static void test_oracle(void **state)
 	while (route_count(t) > 20000) {
 		const struct route *r = route_at(t, random_below(&seed, (uint32_t)route_count(t)));
 
-		assert_int_equal(route_delete(t, &r->to, &r->from), 0);
+		assert_int_equal(route_delete(t, &r->to, &r->from, ROUTE_OWN), 0);
 	}
 	check_oracle(t, &seed);
 	route_table_free(t);

@@ -10,7 +10,7 @@
 
 #include "addrs.h"
 #include "eal.h"
-#include "route.h"
+#include "route_change.h"
 #include "test.h"
 
 #define READERS       2
@@ -119,7 +119,7 @@ static void change_routes(struct route_table *t, uint64_t seed)
 		if (random_below(&seed, 2) == 0)
 			assert_int_equal(route_put(t, &r), 0);
 		else
-			route_delete(t, &r.to, &r.from);
+			route_delete(t, &r.to, &r.from, ROUTE_OWN);
 		if (i % GRACE == 0) {
 			removed = route_table_removed(t);
 			grace();

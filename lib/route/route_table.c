@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "huge_pages.h"
+#include "route_table.h"
+
+#define ROOT_LEN    ((1u << TRIE_ROOT_BITS) * sizeof(uint32_t))
+#define LISTED_LEN  RTE_ALIGN_CEIL((ROUTES_MAX + 1) * sizeof(uint32_t), HUGE_PAGE)
+#define ROOTS_LEN   RTE_ALIGN_CEIL(FAMILIES *ROOT_LEN, HUGE_PAGE)
+#define BUCKETS_MIN 64
+
+struct route_table *route_table_new(void)
+{
+	struct route_table *t = calloc(1, sizeof(*t));
+	bool made;
+
+	if (t == NULL)
+		return NULL;
+	t->roots = huge_pages_reserve(ROOTS_LEN);
+	t->listed = huge_pages_reserve(LISTED_LEN);
+	t->bucket = calloc(BUCKETS_MIN, sizeof(t->bucket[0]));
+	t->n_buckets = BUCKETS_MIN;
+	made = t->roots != NULL && t->listed != NULL && t->bucket != NULL;
+	made = slab_init(&t->entries, sizeof(struct entry), ENTRIES_MAX) == 0 && made;
+	for (unsigned int f = 0; f < FAMILIES; f++)
+		made = trie_nodes_init(&t->nodes[f], NODES_MAX) == 0 && made;
+	made = hash_key_draw(&t->key) == 0 && made;
+	if (!made) {
+		route_table_free(t);
+		errno = ENOMEM;
+		return NULL;
+	}
+	for (unsigned int f = 0; f < FAMILIES; f++)
+		t->trie[f] = (struct trie){t->roots + f * (ROOT_LEN / sizeof(uint32_t)),
+			route_first_bit(f), TRIE_ROOT_BITS};
+	return t;
+}
+
+void route_sources_free(struct route_source *s)
+{
+	for (struct route_source *next; s != NULL; s = next) {
+		next = s->removed;
+		free(s);
+	}
+}
+
+void route_table_free(struct route_table *t)
+{
+	struct route_source *next;
+
+	if (t == NULL)
+		return;
+	for (struct route_source *s = t->sources; s != NULL; s = next) {
+		next = s->next;
+		free(s);
+	}
+	route_sources_free(t->removed_sources);
+	if (t->roots != NULL)
+		munmap(t->roots, ROOTS_LEN);
+	if (t->listed != NULL)
+		munmap(t->listed, LISTED_LEN);
+	slab_fini(&t->entries);
+	for (unsigned int f = 0; f < FAMILIES; f++)
+		trie_nodes_fini(&t->nodes[f]);
+	free(t->bucket);
+	free(t->configured);
+	free(t);
+}
+
+static const struct nexthop *nexthop_of(const struct route_table *t, uint32_t number)
+{
+	return number != 0 ? &route_entry(t, number)->route.nexthop : NULL;
+}
+
+const struct nexthop *route_find_v4(const struct route_table *t, rte_be32_t dst)
+{
+	return nexthop_of(t,
+		trie_find_v4(&t->trie[V4], &t->nodes[V4], rte_be_to_cpu_32(dst), TRIE_ROOT_BITS));
+}
+
+const struct nexthop *route_find(const struct route_table *t, const struct ip_addr *dst)
+{
+	if (ip_addr_is_v4(dst))
+		return route_find_v4(t, ip_addr_v4(dst));
+	return nexthop_of(t, trie_find_v6(&t->trie[V6], &t->nodes[V6], dst, TRIE_ROOT_BITS));
+}
+
+struct route_source *route_source_find(const struct route_table *t, const struct ip_addr *addr)
+{
+	struct route_source *s = atomic_load_explicit(&t->sources, memory_order_acquire);
+
+	while (s != NULL && !ip_addr_equal(&s->addr, addr))
+		s = atomic_load_explicit(&s->next, memory_order_acquire);
+	return s;
+}
+
+static uint32_t find_of_source(
+	const struct route_table *t, const struct route_source *s, const struct ip_addr *dst)
+{
+	if (ip_addr_is_v4(dst))
+		return trie_find_v4(
+			&s->trie[V4], &t->nodes[V4], rte_be_to_cpu_32(ip_addr_v4(dst)), 0);
+	return trie_find_v6(&s->trie[V6], &t->nodes[V6], dst, 0);
+}
+
+// Of two tries, while at most one change is being made: it is in one of them, so that the answer is
+// that before or after it.
+static const struct nexthop *find_in_both(
+	const struct route_table *t, const struct route_source *s, const struct ip_addr *dst)
+{
+	const struct nexthop *any = route_find(t, dst);
+	const struct nexthop *own = nexthop_of(t, find_of_source(t, s, dst));
+
+	if (own == NULL || (any != NULL && route_of(any)->to.len > route_of(own)->to.len))
+		return any;
+	return own;
+}
+
+const struct nexthop *route_find_from(
+	const struct route_table *t, const struct ip_addr *src, const struct ip_addr *dst)
+{
+	const struct route_source *of = route_source_find(t, src);
+	const struct nexthop *found;
+	uint64_t changes;
+
+	if (of == NULL)
+		return route_find(t, dst);
+	do {
+		changes = atomic_load_explicit(&t->changes, memory_order_acquire);
+		found = find_in_both(t, of, dst);
+	} while (atomic_load_explicit(&t->changes, memory_order_relaxed) != changes);
+	return found;
+}
+
+unsigned int route_count(const struct route_table *t)
+{
+	return t->n;
+}
+
+const struct route *route_at(const struct route_table *t, unsigned int i)
+{
+	return &route_entry(t, t->listed[i])->route;
+}
+
+const struct route *route_used(const struct route_table *t, const struct route *route)
+{
+	return &route_entry(t, route_index_best(t, &route->to, &route->from, false))->route;
+}

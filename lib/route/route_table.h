@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The inside of a route table, and the index of its routes by prefix. Private to lib/route.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "keyed_hash.h"
+#include "route.h"
+#include "trie.h"
+
+#ifndef ROUTES_MAX
+#define ROUTES_MAX (1u << 21)
+#define NODES_MAX  (1u << 21) // of a family, so that one does not take those of the other
+#endif
+// Numbers of entries: as many may have been removed, and wait for the end of a grace period.
+#define ENTRIES_MAX (2 * ROUTES_MAX)
+#define KEPT(max)   ((max) / 8) // of them for routes of the configuration
+
+enum { V4, V6, FAMILIES };
+
+enum entry_state {
+	ENTRY_PLANNED, // no look-up of a packet finds it
+	ENTRY_ACTIVE,
+	ENTRY_LEAVING, // active, until the plan is executed
+	ENTRY_REMOVED,
+};
+
+struct entry {
+	struct route route;
+	// Of the control thread:
+	uint32_t next;       // number of the next one in its bucket
+	uint32_t state : 2;  // an enum entry_state
+	uint32_t place : 30; // in the list, of one that is active
+};
+
+// Routes of one source, an own address.
+struct route_source {
+	struct route_source *_Atomic next;
+	struct ip_addr addr;
+	_Atomic uint32_t root[FAMILIES]; // of the tries: one slot each
+	struct trie trie[FAMILIES];
+	unsigned int n;               // entries; of the control thread
+	struct route_source *removed; // the next one that is to be freed
+};
+
+struct route_table {
+	struct trie trie[FAMILIES]; // of routes without a source
+	struct trie_nodes nodes[FAMILIES];
+	struct slab entries; // struct entry by number
+	struct route_source *_Atomic sources;
+	_Atomic uint64_t changes; // that have begun
+	// The rest is of the control thread.
+	struct route_source *removed_sources;
+	_Atomic uint32_t *roots;
+	struct hash_key key;
+	uint32_t *bucket; // number of the first entry in it
+	unsigned int n_buckets;
+	unsigned int n_indexed;           // entries in buckets
+	uint32_t n_of_len[FAMILIES][129]; // these by length of the prefix
+	uint32_t *listed;                 // numbers of all routes that are active
+	unsigned int n;
+	// Numbers of the entries of the configuration, and of the next one that is planned; 0:
+	// none.
+	uint32_t *configured, *planned;
+	unsigned int n_configured, n_planned;
+};
+
+static inline unsigned int route_family(const struct ip_addr *a)
+{
+	return ip_addr_is_v4(a) ? V4 : V6;
+}
+
+static inline uint8_t route_first_bit(unsigned int family)
+{
+	return family == V4 ? IP_V4_BITS : 0;
+}
+
+static inline struct entry *route_entry(const struct route_table *t, uint32_t number)
+{
+	return (struct entry *)t->entries.memory + number; // slab_at() of a constant size
+}
+
+// Frees a chain of removed ones.
+void route_sources_free(struct route_source *s);
+
+struct route_source *route_source_find(const struct route_table *t, const struct ip_addr *addr);
+
+// Adds an entry to the index, or removes it.
+void route_index_add(struct route_table *t, uint32_t number);
+void route_index_remove(struct route_table *t, uint32_t number);
+
+// The newest entry with the prefix, source and owner; 0: none.
+uint32_t route_index_find(const struct route_table *t, const struct ip_prefix *to,
+	const struct ip_addr *from, enum route_owner owner);
+
+// The entry of the first owner with the prefix and source that is active, or with planned the one
+// that will be; 0: none.
+uint32_t route_index_best(const struct route_table *t, const struct ip_prefix *to,
+	const struct ip_addr *from, bool planned);
+
+// The active entry that packets go by with the longest other prefix that contains one, of routes
+// with the same source; 0: none does.
+uint32_t route_index_cover(const struct route_table *t, const struct route *r);
