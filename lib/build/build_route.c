@@ -145,6 +145,23 @@ struct ip_addr build_source_towards(const struct conf_port *port, const struct i
 	return other;
 }
 
+struct ip_addr build_source_by(const struct conf *conf, unsigned int port, const struct ip_addr *to,
+	const struct ip_addr *via)
+{
+	if (ip_addr_is_none(via))
+		return build_source_towards(&conf->ports[port], to);
+	if (ip_addr_family(via) == ip_addr_family(to))
+		return build_source_towards(&conf->ports[port], via);
+	for (unsigned int i = 0; i < conf->n_ports; i++) {
+		const struct conf_port *p = &conf->ports[(port + i) % conf->n_ports];
+
+		for (unsigned int a = 0; a < p->n_addrs; a++)
+			if (ip_addr_is_v4(&p->addrs[a].addr))
+				return p->addrs[a].addr;
+	}
+	return (struct ip_addr){0};
+}
+
 static struct route configured(
 	const struct snapshot *s, const struct conf *conf, const struct conf_route *c)
 {
@@ -171,12 +188,13 @@ static struct route configured(
 		.owner = ROUTE_FILE,
 		.nexthop =
 			{
-				.kind = NEXTHOP_GATEWAY,
+				.kind = ip_addr_is_none(&c->via) ? NEXTHOP_CONNECTED
+								 : NEXTHOP_GATEWAY,
 				.iface = (uint16_t)c->port,
 				.gateway = c->via,
 				.source = ip_addr_is_none(&c->source)
-						  ? build_source_towards(
-							    &conf->ports[c->port], &c->via)
+						  ? build_source_by(
+							    conf, c->port, &c->to.addr, &c->via)
 						  : c->source,
 			},
 	};

@@ -265,9 +265,35 @@ static void check_tunnel(struct conf_reader *r, config_setting_t *item,
 		conf_names_reject(r, s, (const struct conf_names *[]){tunnels, NULL}, name);
 }
 
-// A route has a next hop, leads into a tunnel, or leads nowhere.
+// IPv4 may have a next hop of IPv6 (RFC 8950).
+static void check_via(struct conf_reader *r, config_setting_t *item, const struct conf_names *ports,
+	struct conf_route *route)
+{
+	config_setting_t *via = conf_given(item, "via");
+
+	if (via == NULL)
+		return;
+	if (!ip_addr_is_v4(&route->via) || conf_given(item, "to") == NULL ||
+		conf_check_same_family(r, item, "to", &route->to.addr, "via", &route->via))
+		find_link(r, item, via, ports, &route->via, &route->port);
+}
+
+// Without via the target is on the link of the port.
+static void check_on_link(struct conf_reader *r, config_setting_t *item,
+	const struct conf_names *ports, struct conf_route *route)
+{
+	config_setting_t *name = conf_given(item, "port");
+	int link = name != NULL && conf_given(item, "to") != NULL
+			   ? find_named_link(r, name, ports, &route->to.addr, -1)
+			   : -1;
+
+	if (link >= 0)
+		route->port = (unsigned int)link;
+}
+
+// A route has a next hop or a link, leads into a tunnel, or leads nowhere.
 static void check_type(struct conf_reader *r, config_setting_t *item,
-	const struct conf_names *tunnels, struct conf_route *route)
+	const struct conf_names *ports, const struct conf_names *tunnels, struct conf_route *route)
 {
 	static const char *const next_hop[] = {"via", "port", "tunnel"};
 
@@ -279,6 +305,10 @@ static void check_type(struct conf_reader *r, config_setting_t *item,
 		return;
 	if (conf_member(item, "tunnel") != NULL)
 		check_tunnel(r, item, tunnels, &route->tunnel);
+	else if (conf_member(item, "via") != NULL)
+		check_via(r, item, ports, route);
+	else if (conf_member(item, "port") != NULL)
+		check_on_link(r, item, ports, route);
 	else
 		conf_require(r, CONF_ROUTE, item, "via");
 }
@@ -293,18 +323,12 @@ void conf_check_routes(struct conf_reader *r)
 	r->routes_known = routes.n == c->n_routes && !conf_rejected(r->root, "routes");
 	for (unsigned int i = 0; i < c->n_routes; i++) {
 		config_setting_t *item = conf_item(r, CONF_ROUTE, i);
-		config_setting_t *to = conf_given(item, "to"), *via = conf_given(item, "via");
+		config_setting_t *to = conf_given(item, "to");
 
 		if (to != NULL)
 			check_target(r, to, &c->routes[i].to);
 		check_source(r, item, &c->routes[i]);
-		check_type(r, item, &tunnels, &c->routes[i]);
-		if (to != NULL && via != NULL &&
-			!conf_check_same_family(
-				r, item, "to", &c->routes[i].to.addr, "via", &c->routes[i].via))
-			continue;
-		if (via != NULL && conf_route_has_port(&c->routes[i]))
-			find_link(r, item, via, &ports, &c->routes[i].via, &c->routes[i].port);
+		check_type(r, item, &ports, &tunnels, &c->routes[i]);
 	}
 	check_ike(r, &ports);
 	conf_reject_equal(r, CONF_ROUTE, &routes, compare_routes, "to", "has the same target as");

@@ -194,6 +194,7 @@ struct run {
 	uint32_t sought;     // see neigh_lookup_start()
 	uint16_t first;      // place of its first packet
 	uint16_t port;       // egress port
+	bool v4; // family of the packets: that of the next hop may be another (RFC 8950)
 };
 
 #define NOT_V4 UINT64_MAX // no IPv4 address
@@ -228,8 +229,9 @@ static __rte_always_inline struct run *runs_find(
 		}
 		nexthop = p->nexthop;
 		by_gateway = nexthop->kind == NEXTHOP_GATEWAY;
-		v4_dst = ip_is_v4(ip) ? ((const struct rte_ipv4_hdr *)ip)->dst_addr : NOT_V4;
-		r->next = by_gateway ? nexthop->gateway : ip_dst(ip, ip_is_v4(ip));
+		r->v4 = ip_is_v4(ip);
+		v4_dst = r->v4 ? ((const struct rte_ipv4_hdr *)ip)->dst_addr : NOT_V4;
+		r->next = by_gateway ? nexthop->gateway : ip_dst(ip, r->v4);
 		r->port = nexthop->iface;
 		r->sought = neigh_lookup_start(w->neigh, &w->neigh_hints, r->port, &r->next);
 		r->first = (uint16_t)i;
@@ -323,7 +325,7 @@ void output_send(struct worker *w, struct burst *b)
 			e = egress_begin(w, r->port);
 		}
 
-		const struct header header = header_of(e.src, &mac, ip_addr_is_v4(&r->next));
+		const struct header header = header_of(e.src, &mac, r->v4);
 
 		run_send(w, &e, &b->p[r->first], &b->p[r[1].first], &header);
 	}

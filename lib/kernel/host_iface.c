@@ -308,10 +308,25 @@ static bool has(const struct routes *routes, const struct host_route *r)
 	       ip_addr_equal(&found->source, &r->source);
 }
 
+static void next_hop_add(struct netlink_request *r, bool v4, const struct ip_addr *via)
+{
+	struct {
+		uint16_t family;
+		uint8_t addr[sizeof(via->b)];
+	} other = {.family = AF_INET6}; // as struct rtvia
+
+	if (v4 == ip_addr_is_v4(via)) {
+		netlink_add_addr(r, RTA_GATEWAY, via);
+		return;
+	}
+	memcpy(other.addr, via->b, sizeof(other.addr));
+	netlink_add(r, RTA_VIA, &other, sizeof(other));
+}
+
 static int route_request(
 	uint16_t type, uint16_t flags, const struct conf *conf, const struct host_route *route)
 {
-	bool v4 = ip_addr_is_v4(&route->via);
+	bool v4 = ip_addr_is_v4(&route->to.addr), on_link = ip_addr_is_none(&route->via);
 	struct netlink_request r;
 
 	netlink_begin(&r, type, flags, sizeof(r.route));
@@ -319,11 +334,12 @@ static int route_request(
 	r.route.rtm_dst_len = (uint8_t)(route->to.len - (v4 ? IP_V4_BITS : 0));
 	r.route.rtm_table = RT_TABLE_MAIN;
 	r.route.rtm_protocol = RTPROT_STATIC;
-	r.route.rtm_scope = RT_SCOPE_UNIVERSE;
+	r.route.rtm_scope = on_link ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
 	r.route.rtm_type = RTN_UNICAST;
-	r.route.rtm_flags = RTNH_F_ONLINK; // the gateway has checked that
+	r.route.rtm_flags = on_link ? 0 : RTNH_F_ONLINK; // the gateway has checked that
 	netlink_add_addr(&r, RTA_DST, &route->to.addr);
-	netlink_add_addr(&r, RTA_GATEWAY, &route->via);
+	if (!on_link)
+		next_hop_add(&r, v4, &route->via);
 	netlink_add_u32(&r, RTA_OIF, if_nametoindex(conf->ports[route->port].host));
 	netlink_add_u32(&r, RTA_PRIORITY, ROUTE_METRIC);
 	if (!ip_addr_is_none(&route->source))

@@ -9,7 +9,7 @@
 
 struct host_route {
 	struct ip_prefix to;
-	struct ip_addr via;      // of the same family
+	struct ip_addr via;      // IPv6 also for IPv4; none: on the link of the port
 	unsigned int port;       // index into ports, of one with a host
 	struct ip_addr source;   // an own address of a port with a host; none: the kernel chooses
 	struct conf_where where; // of the route or the policy

@@ -73,13 +73,15 @@ void expect_error(const uint8_t *packet, uint16_t len, struct icmp_error error, 
 
 void expect_event(struct gateway *g, enum event_kind kind, uint16_t port, const char *addr)
 {
+	struct ip_addr about;
 	struct event e;
 
+	assert_int_equal(ip_addr_parse(&about, addr), 0);
 	if (!worker_event_dequeue(g->w, &e))
 		fail_msg("no event about %s", addr);
 	assert_int_equal(e.kind, kind);
 	assert_int_equal(e.port, port);
-	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&e.addr)), ip_number(addr));
+	assert_true(ip_addr_equal(&e.addr, &about));
 }
 
 void expect_no_event(struct gateway *g)

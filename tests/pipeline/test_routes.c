@@ -196,6 +196,104 @@ static void test_networks_overlap(void **state)
 	gateway_free(g);
 }
 
+enum { SIX = DMZ };
+
+// Ports with stations outside their networks, and with IPv4 by next hops of IPv6.
+static struct gateway *site_on_link(void)
+{
+	static const char conf[] =
+		"flows = { max = 1024; };\n"
+		"ports = (\n"
+		"  { name = \"lan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" ]; },\n"
+		"  { name = \"wan\"; device = \"net_null1\";\n"
+		"    addresses = [ \"192.0.2.1/32\", \"2001:db8:f::1/64\" ]; },\n"
+		"  { name = \"six\"; device = \"net_null2\"; addresses = [ \"2001:db8:6::1/64\" ]; "
+		"} );\n"
+		"routes = (\n"
+		"  { to = \"0.0.0.0/0\"; via = \"fe80::1\"; port = \"wan\"; },\n"
+		"  { to = \"10.7.0.0/16\"; via = \"2001:db8:6::2\"; },\n"
+		"  { to = \"10.8.0.0/16\"; via = \"fe80::3\"; port = \"six\"; },\n"
+		"  { to = \"10.3.0.5/32\"; port = \"lan\"; },\n"
+		"  { to = \"2001:db8:3::5/128\"; port = \"six\"; } );\n"
+		"neighbours = (\n"
+		"  { address = \"10.1.0.5\"; mac = \"02:00:00:00:02:00\"; },\n"
+		"  { address = \"fe80::1\"; mac = \"02:00:00:00:02:01\"; port = \"wan\"; },\n"
+		"  { address = \"2001:db8:6::2\"; mac = \"02:00:00:00:02:02\"; } );\n"
+		"sas = (\n"
+		"  { name = \"out\"; direction = \"out\"; spi = \"0x1001\"; local = \"192.0.2.1\"; "
+		"remote = \"203.0.113.9\"; cipher = \"null\"; auth = \"hmac-sha1-96\"; "
+		"auth_key = \"00112233445566778899aabbccddeeff00112233\"; },\n"
+		"  { name = \"in\"; direction = \"in\"; spi = \"0x1002\"; local = \"192.0.2.1\"; "
+		"remote = \"203.0.113.9\"; cipher = \"null\"; auth = \"hmac-sha1-96\"; "
+		"auth_key = \"00112233445566778899aabbccddeeff00112234\"; } );\n"
+		"policies = (\n"
+		"  { name = \"b\"; remote = \"10.2.0.0/24\"; action = \"protect\"; out = \"out\"; "
+		"in = \"in\"; },\n"
+		"  { name = \"rest\"; action = \"bypass\"; } );\n";
+
+	return gateway_new(0, conf);
+}
+
+static void test_station_on_link(void **state)
+{
+	struct frame f = frame_ip(WAN, (struct ipv4)FROM_TO("198.51.100.5", "10.3.0.5"));
+	struct gateway *g = site_on_link();
+
+	(void)state;
+	gateway_pass(g, &f, 1);
+	expect_event(g, EVENT_NEIGH_NEEDED, LAN, "10.3.0.5");
+	f = frame_ip6(WAN, (struct ipv6)FROM_TO("2001:db8:9::5", "2001:db8:3::5"));
+	gateway_pass(g, &f, 1);
+	expect_event(g, EVENT_NEIGH_NEEDED, SIX, "2001:db8:3::5");
+	f = frame_ip(LAN, (struct ipv4)FROM_TO("10.3.0.5", "10.7.0.5", .ttl = 1));
+	gateway_expect_drop(g, &f, DROP_TTL);
+	expect_all_sent(g, 1, LAN);
+	assert_int_equal(be32(frame_packet(&g->sent[0]) + 12), ip_number("10.1.0.1"));
+	gateway_free(g);
+}
+
+// An IPv4 packet, also of ESP, in a frame to the neighbour.
+static void expect_v4_to(struct gateway *g, const char *dst, uint16_t port)
+{
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", dst));
+
+	gateway_expect_sent(g, &f, port);
+	assert_memory_equal(g->sent[0].b, mac_of_neighbour(port), 6);
+	assert_int_equal(be16(g->sent[0].b + 12), 0x0800);
+	assert_int_equal(frame_packet(&g->sent[0])[0] >> 4, 4);
+}
+
+// RFC 8950
+static void test_v4_by_v6(void **state)
+{
+	struct gateway *g = site_on_link();
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.8.0.9"));
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) { // the first packet of a flow, and the next one
+		expect_v4_to(g, "198.51.100.5", WAN);
+		expect_v4_to(g, "10.2.0.5", WAN);
+		expect_v4_to(g, "10.7.0.5", SIX);
+	}
+	gateway_pass(g, &f, 1);
+	expect_event(g, EVENT_NEIGH_NEEDED, SIX, "fe80::3");
+	gateway_free(g);
+}
+
+// A port without IPv4: another own address, as Linux does.
+static void test_error_by_v6(void **state)
+{
+	struct frame f = frame_ip(SIX, (struct ipv4)FROM_TO("10.7.0.5", "10.1.0.5", .ttl = 1));
+	struct gateway *g = site_on_link();
+
+	(void)state;
+	gateway_expect_drop(g, &f, DROP_TTL);
+	expect_all_sent(g, 1, SIX);
+	expect_error(frame_packet(&g->sent[0]), frame_packet_len(&g->sent[0]),
+		(struct icmp_error){11, 0, 0}, "10.1.0.1", "10.7.0.5", &f);
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +304,9 @@ int main(void)
 		pipeline_test(test_reply_nowhere),
 		pipeline_test(test_match),
 		pipeline_test(test_networks_overlap),
+		pipeline_test(test_station_on_link),
+		pipeline_test(test_v4_by_v6),
+		pipeline_test(test_error_by_v6),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -57,9 +57,14 @@ static void test_without_tunnels(void **state)
 	(void)state;
 	expect_routes("routes = ( { to = \"10.8.0.0/16\"; via = \"10.7.0.9\"; },"
 		      "  { to = \"0.0.0.0/0\"; via = \"192.0.2.254\"; },"
-		      "  { to = \"2001:db8:9::/48\"; via = \"fe80::9\"; port = \"wan\"; } );",
+		      "  { to = \"2001:db8:9::/48\"; via = \"fe80::9\"; port = \"wan\"; },"
+		      "  { to = \"10.9.0.0/16\"; via = \"fe80::9\"; port = \"wan\"; },"
+		      "  { to = \"10.3.0.5/32\"; port = \"lan\"; },"
+		      "  { to = \"10.4.0.0/16\"; type = \"blackhole\"; } );",
 		"0.0.0.0/0 via 192.0.2.254 dev wan0\n"
-		"2001:db8:9::/48 via fe80::9 dev wan0\n");
+		"2001:db8:9::/48 via fe80::9 dev wan0\n"
+		"10.9.0.0/16 via fe80::9 dev wan0\n"
+		"10.3.0.5/32 via :: dev lan0\n");
 }
 
 // A route into a tunnel, whose policy may be about more.
