@@ -125,7 +125,7 @@ static bool thread_read(pid_t tid, char *state, int *cpu)
 
 static void io_link(void *arg, uint16_t port, bool up)
 {
-	const struct gateway *g = arg;
+	struct gateway *g = arg;
 
 	host_thread_link(g->host, port, up);
 }
@@ -243,11 +243,14 @@ static int wait_for_work(int ms)
 // With the gateway's lock.
 static void tick(struct gateway *g, uint64_t now_ms)
 {
+	bool hosts;
+
 	reopen_tick();
 	health_tick(&g->control, now_ms);
 	events_tick(&g->control, now_ms);
-	host_thread_tick(g->host, g->control.conf);
-	host_guests_tick(&g->control);
+	hosts = host_thread_tick(g->host, &g->control);
+	if (host_guests_tick(&g->control) || hosts)
+		device_thread_hosts_change();
 	reserve_tick(g->reserve, g->control.snapshot, now_ms);
 	tracing_tick(&g->control, now_ms);
 	wall_clock_tick(now_ms);

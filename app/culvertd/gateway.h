@@ -15,7 +15,7 @@ struct gateway {
 	struct port ports[PORTS_MAX]; // by index of control.conf->ports
 	struct loop *loops[CONF_WORKERS_MAX];
 	struct reserve *reserve;  // NULL: nothing persists
-	struct host_thread *host; // NULL: no port has one
+	struct host_thread *host; // NULL: no port and no tunnel has one
 };
 
 // Milliseconds of the TSC, the clock of the control thread.

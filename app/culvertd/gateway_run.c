@@ -304,6 +304,7 @@ static bool gateway_start(struct gateway *g)
 	if (!ok || host_thread_open(&g->host, &g->control) < 0 ||
 		host_guests_start(&g->control) < 0)
 		return false;
+	device_thread_hosts_give(g->host);
 	address_start(&g->control);
 	links_start(&g->control);
 	if (request_start(g) < 0)

@@ -116,7 +116,7 @@ static int replace(struct gateway *g)
 	pthread_mutex_unlock(&g->control.lock);
 	if (rc < 0)
 		return rc;
-	device_thread_conf_changed();
+	device_thread_hosts_change();
 	discard_aside(old);
 	configure_warn(load.conf, load.snapshot);
 	return 0;

@@ -13,6 +13,7 @@
 
 static_assert(CONF_PORTS_MAX <= PORTS_MAX, "room for all");
 static_assert(CONF_ADDRS_MAX + 1 + CONF_GUESTS_MAX <= PORT_ADDRS_MAX, "room for all");
+static_assert(2 * CONF_TUNNEL_HOSTS_MAX <= HOSTS_MAX - PORTS_MAX, "numbers for the next ones, too");
 static_assert(CONF_ADDRS_MAX + 1 <= TUNNEL_ADDRS_MAX, "room for all");
 static_assert(CONF_WORKERS_MAX <= SA_WORKERS_MAX, "room for all");
 
@@ -66,6 +67,7 @@ static void ports_build(
 		struct snapshot_port *p = &s->port[i];
 
 		p->mac = ports[i].mac;
+		p->host = (struct nexthop){.kind = NEXTHOP_LOCAL, .iface = (uint16_t)IFACE_HOST(i)};
 		for (unsigned int a = 0; a < c->n_addrs; a++) {
 			addr_add(p, &c->addrs[a].addr, &p->mac);
 			if (build_has_anycast(&c->addrs[a]))
@@ -79,13 +81,13 @@ static void ports_build(
 			.addrs = p->addrs,
 			.on_link = &p->on_link,
 			.own_link_local = &p->own_link_local,
+			.host = &p->host,
 			.n_addrs = p->n_addrs,
 			.mtu = c->mtu,
 			.port = (uint16_t)i,
 			.unprotected = c->unprotected};
 		s->iface[IFACE_HOST(i)] = s->iface[i];
 		s->iface[IFACE_HOST(i)].is_host = true;
-		p->host = (struct nexthop){.kind = NEXTHOP_LOCAL, .iface = (uint16_t)IFACE_HOST(i)};
 	}
 }
 
@@ -118,8 +120,44 @@ static uint16_t tunnel_addrs_build(struct snapshot_tunnel *t, const struct conf_
 	return n + 1;
 }
 
+static uint16_t host_find(const struct snapshot *running, const char *tunnel)
+{
+	for (uint16_t n = IFACE_HOST(PORTS_MAX); running != NULL && n < IFACE_HOST(HOSTS_MAX); n++)
+		if (running->iface[n].only != NULL && strcmp(running->iface[n].name, tunnel) == 0)
+			return n;
+	return 0;
+}
+
+// The number that the host of the tunnel has, or one that nobody has and had. There are twice as
+// many as hosts of tunnels.
+static uint16_t host_number(
+	const struct snapshot *s, const struct snapshot *running, const char *tunnel)
+{
+	uint16_t n = host_find(running, tunnel);
+
+	if (n != 0)
+		return n;
+	for (n = IFACE_HOST(PORTS_MAX);
+		s->iface[n].only != NULL || (running != NULL && running->iface[n].only != NULL);)
+		n++;
+	return n;
+}
+
+static void tunnel_host_build(struct snapshot *s, const struct snapshot *running,
+	struct iface *tunnel, struct snapshot_tunnel *t)
+{
+	const uint16_t n = host_number(s, running, tunnel->name);
+
+	t->host = (struct nexthop){.kind = NEXTHOP_LOCAL, .iface = n};
+	tunnel->host = &t->host;
+	s->iface[n] = *tunnel;
+	s->iface[n].is_host = true;
+	s->iface[n].only = &t->into;
+}
+
 // After the policies, which have the names of tunnels.
-static void tunnels_build(struct snapshot *s, const struct conf *conf)
+static void tunnels_build(
+	struct snapshot *s, const struct conf *conf, const struct snapshot *running)
 {
 	for (unsigned int i = 0; i < conf->n_tunnels; i++) {
 		const struct spd_policy *p = spd_at(s->spd, conf->n_policies + i);
@@ -134,6 +172,8 @@ static void tunnels_build(struct snapshot *s, const struct conf *conf)
 			.n_addrs = tunnel_addrs_build(t, &conf->tunnels[i]),
 			.port = build_port_of(s, &p->in[0]->sa.opt.local),
 			.tunnel = p};
+		if (conf->tunnels[i].host != NULL)
+			tunnel_host_build(s, running, &s->iface[p->iface], t);
 	}
 }
 
@@ -229,7 +269,7 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 			rc = build_fail(why, size, "policies", errno);
 	}
 	if (rc == 0) {
-		tunnels_build(s, conf);
+		tunnels_build(s, conf, running);
 		if (!build_routes(s, conf))
 			rc = build_fail(why, size, "routes", ENOMEM);
 	}

@@ -20,19 +20,20 @@
 #include "sa_model.h"
 #include "spd_model.h"
 
-#define CONF_NAME_MAX      32 // octets of a name, NUL included: [A-Za-z0-9_.-]
-#define CONF_PORTS_MAX     16
-#define CONF_ADDRS_MAX     8      // per port or tunnel
-#define CONF_GUESTS_MAX    8      // per port
-#define CONF_MEMBERS_MAX   8      // per port
-#define CONF_IKE_PREFIX    "ike." // names of SAs and policies of an IKE daemon, see conf_ike.h
-#define CONF_IKE_VIA_MAX   2
-#define CONF_WORKERS_MAX   16
-#define CONF_POLICY_IN_MAX 4     // inbound SAs of a policy
-#define CONF_POLICIES_MAX  16384 // and tunnels
-#define CONF_TUNNELS_MAX   4096
-#define CONF_IFACE_TUNNEL  256  // number of the first tunnel, where rules have that of a port
-#define CONF_RULES_MAX     4096 // the last ones take long to get to
+#define CONF_NAME_MAX         32 // octets of a name, NUL included: [A-Za-z0-9_.-]
+#define CONF_PORTS_MAX        16
+#define CONF_ADDRS_MAX        8      // per port or tunnel
+#define CONF_GUESTS_MAX       8      // per port
+#define CONF_MEMBERS_MAX      8      // per port
+#define CONF_IKE_PREFIX       "ike." // names of SAs and policies of an IKE daemon, see conf_ike.h
+#define CONF_IKE_VIA_MAX      2
+#define CONF_WORKERS_MAX      16
+#define CONF_POLICY_IN_MAX    4     // inbound SAs of a policy
+#define CONF_POLICIES_MAX     16384 // and tunnels
+#define CONF_TUNNELS_MAX      4096
+#define CONF_TUNNEL_HOSTS_MAX 112
+#define CONF_IFACE_TUNNEL     256  // number of the first tunnel, where rules have that of a port
+#define CONF_RULES_MAX        4096 // the last ones take long to get to
 // Buffers for reassembled packets, for each worker: a pass reassembles at most one packet for each
 // received, and frees them at its end.
 #define CONF_LARGE_BUFFERS 128
@@ -208,6 +209,13 @@ static inline unsigned int conf_port_n_devices(const struct conf_port *p)
 	return p->n_members > 0 ? p->n_members : 1;
 }
 
+// The host behind port i or, with i from n_ports on, of a tunnel: its interface. NULL: there is
+// none.
+static inline const char *conf_host(const struct conf *c, unsigned int i)
+{
+	return i < c->n_ports ? c->ports[i].host : c->tunnels[i - c->n_ports].host;
+}
+
 // The addresses of interface i: of a port or, with i from n_ports on, of a tunnel.
 static inline const struct conf_iface_addr *conf_addrs(
 	const struct conf *c, unsigned int i, unsigned int *n)
@@ -252,7 +260,7 @@ bool conf_device_is_xdp(const char *device);
 // gives them to the gateway. Returns their number.
 unsigned int conf_isolated_udp_ports(const struct conf *c, uint16_t ports[CONF_ISOLATED_UDP_MAX]);
 
-// Whether any port has a host.
+// Whether any port or tunnel has a host.
 bool conf_has_host(const struct conf *c);
 
 // Whether an IKE daemon may get packets for the gateway's addresses: at ike.via, or on the host

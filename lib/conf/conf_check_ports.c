@@ -372,8 +372,8 @@ static void check_mtu(struct conf_reader *r, unsigned int port)
 
 bool conf_has_host(const struct conf *c)
 {
-	for (unsigned int i = 0; i < c->n_ports; i++)
-		if (c->ports[i].host != NULL)
+	for (unsigned int i = 0; i < c->n_ports + c->n_tunnels; i++)
+		if (conf_host(c, i) != NULL)
 			return true;
 	return false;
 }

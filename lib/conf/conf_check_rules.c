@@ -17,6 +17,9 @@ static bool may_have_host(const struct conf_reader *r)
 	for (unsigned int i = 0; i < r->c->n_ports; i++)
 		if (conf_member(conf_item(r, CONF_PORT, i), "host") != NULL)
 			return true;
+	for (unsigned int i = 0; i < r->c->n_tunnels; i++)
+		if (conf_member(conf_item(r, CONF_TUNNEL, i), "host") != NULL)
+			return true;
 	return conf_given(r->root, "ports") == NULL;
 }
 
@@ -25,7 +28,8 @@ static void reject_without_host(
 {
 	if (rule->host && !may_have_host(r))
 		conf_err(r, conf_member(item, "host"),
-			"no port has a host, needs one such as host = \"gw-lan\" of a port");
+			"no port or tunnel has a host, needs one such as host = \"gw-lan\" of a "
+			"port");
 }
 
 static void find_tunnel_of_policy(

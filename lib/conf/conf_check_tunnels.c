@@ -180,6 +180,54 @@ static void check_addresses(struct conf_reader *r)
 			check_own_pair(r, &own[i - 1], &own[i]);
 }
 
+// --- hosts ---
+
+struct host {
+	const char *name;
+	unsigned int iface; // as of conf_addrs()
+};
+
+static int compare_hosts(const void *a, const void *b)
+{
+	const struct host *x = a, *y = b;
+	int rc = strcmp(x->name, y->name);
+
+	return rc != 0 ? rc : (x->iface > y->iface) - (x->iface < y->iface);
+}
+
+static void check_host(struct conf_reader *r, config_setting_t *item)
+{
+	config_setting_t *host = conf_given(item, "host");
+
+	if (host != NULL && conf_member(item, "addresses") == NULL)
+		conf_err(r, host, "needs addresses: those of the tunnel are the host's as well");
+}
+
+// Ports were compared with each other.
+static void check_hosts(struct conf_reader *r)
+{
+	const struct conf *c = r->c;
+	struct host *hosts = conf_alloc(c->n_ports + c->n_tunnels, sizeof(hosts[0]));
+	unsigned int n = 0, of_tunnels = 0;
+
+	for (unsigned int i = 0; i < c->n_ports + c->n_tunnels; i++)
+		if (conf_host(c, i) != NULL) {
+			hosts[n++] = (struct host){conf_host(c, i), i};
+			of_tunnels += i >= c->n_ports;
+		}
+	qsort(hosts, n, sizeof(hosts[0]), compare_hosts);
+	for (unsigned int i = 1; i < n; i++)
+		if (hosts[i].iface >= c->n_ports && strcmp(hosts[i].name, hosts[i - 1].name) == 0)
+			conf_err(r,
+				conf_at(conf_item(r, CONF_TUNNEL, hosts[i].iface - c->n_ports),
+					"host"),
+				"is already the host of %s", conf_iface_ref(r, hosts[i - 1].iface));
+	if (of_tunnels > CONF_TUNNEL_HOSTS_MAX)
+		conf_err(r, conf_at(r->root, "tunnels"),
+			"has %u elements with host, must have at most %u", of_tunnels,
+			CONF_TUNNEL_HOSTS_MAX);
+}
+
 void conf_check_tunnels(struct conf_reader *r)
 {
 	struct conf *c = r->c;
@@ -195,9 +243,11 @@ void conf_check_tunnels(struct conf_reader *r)
 		check_name(r, item, c->tunnels[i].name, &ports);
 		check_name(r, item, c->tunnels[i].name, &policies);
 		find_sas(r, item, &sas, &c->tunnels[i], users);
+		check_host(r, item);
 	}
 	conf_check_names(r, CONF_TUNNEL);
 	check_addresses(r);
+	check_hosts(r);
 	if (c->n_policies + c->n_tunnels > CONF_POLICIES_MAX)
 		conf_err(r, conf_at(r->root, "tunnels"),
 			"has %u elements, must have at most %u with policies", c->n_tunnels,

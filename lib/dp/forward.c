@@ -59,11 +59,19 @@ enum drop forward_check_source(const struct worker *w, const struct pkt *p)
 	return forged && !pkt_iface(w, p)->is_host ? DROP_IP_SOURCE : DROP_NONE;
 }
 
+// Of a packet of a host: whether the station that it is for is on the link, or a group there.
+static bool stays_on_link(const struct worker *w, const struct pkt *p, const struct ip_addr *dst)
+{
+	return ip_addr_is_link_local(dst) || pkt_iface(w, p)->only != NULL;
+}
+
 enum drop forward_lookup(struct worker *w, struct pkt *p)
 {
 	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
 
-	p->nexthop = route_find_from(w->snapshot->routes, &src, &dst);
+	p->nexthop = pkt_iface(w, p)->only;
+	if (p->nexthop == NULL)
+		p->nexthop = route_find_from(w->snapshot->routes, &src, &dst);
 	if (p->nexthop != NULL && p->nexthop->kind == NEXTHOP_NOT_UNICAST) {
 		p->nexthop = ip_addr_is_link_local(&dst) ? find_link_local(w, p, &dst) : NULL;
 		if (p->nexthop == NULL)
@@ -71,7 +79,7 @@ enum drop forward_lookup(struct worker *w, struct pkt *p)
 	}
 	// RFC 4291 2.5.6
 	if (ip_addr_is_link_local(&src) && !pkt_is_local(p) &&
-		!(pkt_iface(w, p)->is_host && ip_addr_is_link_local(&dst)))
+		!(pkt_iface(w, p)->is_host && stays_on_link(w, p, &dst)))
 		return DROP_IP_SOURCE;
 	return forward_check_source(w, p);
 }

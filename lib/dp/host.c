@@ -21,7 +21,7 @@ bool host_is_own(const struct worker *w, const struct pkt *p, const struct ip_ad
 	const struct nexthop *own;
 
 	if (ip_addr_is_link_local(addr))
-		return snapshot_port_has(pkt_link(w, p), addr);
+		return iface_has(pkt_iface(w, p), addr);
 	own = route_find(w->snapshot->routes, addr);
 	return own != NULL && own->kind == NEXTHOP_LOCAL && ip_addr_equal(&own->source, addr);
 }
@@ -36,13 +36,14 @@ bool host_is_link_control(const struct pkt *p)
 
 // --- to the host ---
 
-// Chooses the host behind the ingress port, or behind that of the address. False: there is none.
-static bool find_port(const struct worker *w, const struct pkt *p, uint16_t *port)
+// The host of the tunnel with the address, else that behind the ingress port, or behind the port of
+// the address. NULL: there is none.
+static const struct nexthop *find_host(const struct worker *w, const struct pkt *p)
 {
-	if (iface_is_tunnel(p->nexthop->iface))
-		return false;
-	*port = host_is_behind(w, pkt_port(w, p)) ? pkt_port(w, p) : p->nexthop->iface;
-	return host_is_behind(w, *port);
+	const uint16_t own = p->nexthop->iface;
+	const struct nexthop *host = iface_is_tunnel(own) ? NULL : host_behind(w, pkt_port(w, p));
+
+	return host != NULL ? host : host_behind(w, own);
 }
 
 // Whether the gateway itself processes the packet, whatever the rules: pings, replies to its own,
@@ -56,10 +57,11 @@ static bool is_gateways(const struct worker *w, const struct pkt *p, const struc
 	       (f == NULL && (fp->icmp_reply || fp->icmp_error)) || !dad_may_use(w->dad, &dst);
 }
 
-// The number of the rule that decides about a packet for the host behind the port, whose policies
-// are still to be checked: by now, w->by is about another packet. Then p->nexthop leads to the
-// host. 0: no rule does.
-static uint32_t find_rule(struct worker *w, struct pkt *p, uint16_t port, enum rule_state state)
+// The number of the rule that decides about a packet for the host, whose policies are still to be
+// checked: by now, w->by is about another packet. Then p->nexthop leads to the host. 0: no rule
+// does.
+static uint32_t find_rule(
+	struct worker *w, struct pkt *p, const struct nexthop *host, enum rule_state state)
 {
 	const struct nexthop *own = p->nexthop;
 	struct policies found;
@@ -70,7 +72,7 @@ static uint32_t find_rule(struct worker *w, struct pkt *p, uint16_t port, enum r
 		policy_find(w, &p, 1, &found);
 		p->in_by = found.in != NULL ? found.in->number : 0;
 	}
-	p->nexthop = &w->snapshot->port[port].host;
+	p->nexthop = host;
 	rule = firewall_rule_of(w, p, state);
 	if (rule == 0)
 		p->nexthop = own;
@@ -92,31 +94,30 @@ static enum rule_state state_of(const struct flow_pkt *fp, const struct flow *f)
 
 uint32_t host_rule_new(struct worker *w, struct pkt *p, const struct flow_pkt *fp)
 {
-	uint16_t port;
+	const struct nexthop *host = find_host(w, p);
 
-	return find_port(w, p, &port) && !is_gateways(w, p, fp, NULL)
-		       ? find_rule(w, p, port, RULE_NEW)
-		       : 0;
+	return host != NULL && !is_gateways(w, p, fp, NULL) ? find_rule(w, p, host, RULE_NEW) : 0;
 }
 
 enum drop host_admit(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
 {
+	const struct nexthop *host;
 	uint32_t rule = 0;
-	uint16_t port;
 
 	if (pkt_iface(w, p)->is_host)
 		return DROP_LOCAL_UNSERVED;
-	if (!find_port(w, p, &port) || host_is_link_control(p))
+	host = find_host(w, p);
+	if (host == NULL || host_is_link_control(p))
 		return DROP_NONE;
 	if (f == NULL)
 		f = flow_find(w->flows, fp);
 	if (is_gateways(w, p, fp, f))
 		return DROP_NONE;
 	if (is_answer(fp, f))
-		p->nexthop = &w->snapshot->port[port].host;
+		p->nexthop = host;
 	else
-		rule = find_rule(w, p, port, state_of(fp, f));
+		rule = find_rule(w, p, host, state_of(fp, f));
 	if (!pkt_is_for_host(p))
 		return DROP_NONE;
 	// Before policies are looked up and a flow is made, which costs more: a flood has to stay
@@ -151,7 +152,8 @@ bool host_is_group(const struct worker *w, uint16_t port, const struct ip_addr *
 	       !ip_addr_is_none(&nh->source);
 }
 
-static struct rte_ether_hdr frame_head(const struct worker *w, const struct pkt *p, uint16_t port)
+// Puts an Ethernet header in front of the packet. There is headroom, as in output.c.
+static void prepend_head(const struct worker *w, struct pkt *p, uint16_t port)
 {
 	const struct rte_ether_hdr *frame = pkt_frame(p);
 	const struct ip_addr dst = pkt_dst(p);
@@ -164,7 +166,7 @@ static struct rte_ether_hdr frame_head(const struct worker *w, const struct pkt 
 		head.src_addr = frame->src_addr;
 	if (!host_is_group(w, port, &dst, &head.dst_addr))
 		head.dst_addr = w->snapshot->port[port].mac;
-	return head;
+	memcpy(rte_pktmbuf_prepend(p->m, sizeof(head)), &head, sizeof(head));
 }
 
 // Whether the ring has room. The upper half is for established connections.
@@ -173,31 +175,32 @@ static bool has_room(const struct rte_ring *to, enum host_class class)
 	return class != HOST_NEW || rte_ring_count(to) < rte_ring_get_capacity(to) / 2;
 }
 
-static enum drop punt(struct worker *w, struct pkt *p, uint16_t port, struct host_limit limit)
+static enum drop punt(struct worker *w, struct pkt *p, uint16_t host, struct host_limit limit)
 {
-	const struct rte_ether_hdr head = frame_head(w, p, port);
+	const struct iface *iface = &w->snapshot->iface[host];
+	struct rte_ring *to = host_ring(w, host);
 	enum drop d;
 
 	if (!host_take_token(w, p, limit))
 		return DROP_HOST_LIMIT;
-	if (!has_room(w->to_host[port], limit.class))
+	if (!has_room(to, limit.class))
 		return DROP_RING_FULL;
 	d = buffer_chain(w, &p->m);
 	if (d != DROP_NONE)
 		return d;
-	trace_note(w, p, TRACE_PUNTED, (struct trace_fact){.port = port + 1});
-	// There is headroom, as in output.c.
-	memcpy(rte_pktmbuf_prepend(p->m, sizeof(head)), &head, sizeof(head));
+	trace_note(w, p, TRACE_PUNTED, (struct trace_fact){.port = iface->port + 1});
+	if (iface->only == NULL)
+		prepend_head(w, p, iface->port);
 	p->framed = false;
-	if (rte_ring_enqueue(w->to_host[port], p->m) < 0)
+	if (rte_ring_enqueue(to, p->m) < 0)
 		return DROP_RING_FULL;
 	w->punted = true;
 	return DROP_NONE;
 }
 
-void host_punt(struct worker *w, struct pkt *p, uint16_t port, struct host_limit limit)
+void host_punt(struct worker *w, struct pkt *p, uint16_t host, struct host_limit limit)
 {
-	enum drop d = punt(w, p, port, limit);
+	enum drop d = punt(w, p, host, limit);
 
 	if (d != DROP_NONE)
 		pkt_drop(w, p, d);
@@ -206,7 +209,7 @@ void host_punt(struct worker *w, struct pkt *p, uint16_t port, struct host_limit
 void host_punt_flow(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	const struct flow *f, uint32_t rule)
 {
-	host_punt(w, p, w->snapshot->iface[p->nexthop->iface].port, host_limit_of(w, fp, f, rule));
+	host_punt(w, p, p->nexthop->iface, host_limit_of(w, fp, f, rule));
 }
 
 static bool is_group_query(const struct pkt *p)
@@ -215,9 +218,10 @@ static bool is_group_query(const struct pkt *p)
 			: p->ip.proto == IPPROTO_ICMPV6 && p->ip.icmp_type == MLD_QUERY;
 }
 
-static enum drop group_admit(struct worker *w, struct pkt *p, struct host_limit *limit)
+static enum drop group_admit(
+	struct worker *w, struct pkt *p, const struct nexthop *host, struct host_limit *limit)
 {
-	const uint32_t rule = find_rule(w, p, pkt_port(w, p), RULE_NEW);
+	const uint32_t rule = find_rule(w, p, host, RULE_NEW);
 	const struct flow_pkt none = {0};
 	struct policies found;
 	enum drop d = DROP_NONE;
@@ -259,9 +263,34 @@ enum drop host_input_group(struct worker *w, struct pkt *p)
 	d = forward_check_source(w, p);
 	if (d != DROP_NONE)
 		return d;
-	p->nexthop = &pkt_link(w, p)->host;
-	d = is_group_query(p) ? DROP_NONE : group_admit(w, p, &limit);
-	return d == DROP_NONE ? punt(w, p, pkt_port(w, p), limit) : d;
+	p->nexthop = pkt_iface(w, p)->host;
+	d = is_group_query(p) ? DROP_NONE : group_admit(w, p, p->nexthop, &limit);
+	return d == DROP_NONE ? punt(w, p, pkt_iface(w, p)->host->iface, limit) : d;
+}
+
+// Whether no router may have forwarded it, as of routing protocols.
+static bool is_for_link_group(const struct pkt *p)
+{
+	const struct ip_addr dst = pkt_dst(p);
+
+	return p->ip.v4 ? rte_be_to_cpu_32(ip_addr_v4(&dst)) >> 8 == 0xe00000 &&
+				  pkt_ip(p)->time_to_live == 1
+			: dst.b[0] == 0xff && (dst.b[1] & 0xf) == 2 && pkt_ip6(p)->hop_limits == 1;
+}
+
+enum drop host_input_inside(struct worker *w, struct pkt *p)
+{
+	const struct spd_policy *tunnel = spd_find_tunnel(w->snapshot->spd, p->sa_in);
+	const struct nexthop *host = tunnel != NULL ? host_behind(w, tunnel->iface) : NULL;
+	struct host_limit limit;
+	enum drop d;
+
+	if (host == NULL || !is_for_link_group(p) || host_is_link_control(p))
+		return DROP_NOT_UNICAST;
+	d = forward_check_source(w, p);
+	if (d == DROP_NONE)
+		d = group_admit(w, p, host, &limit);
+	return d == DROP_NONE ? punt(w, p, host->iface, limit) : d;
 }
 
 void host_wake(struct worker *w)

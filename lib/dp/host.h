@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The host: the kernel of this machine and its programs, which have the addresses of a port on an
-// interface of the kernel. Packets for own addresses that the gateway does not process itself, and
-// that a rule admits, are punted: put into the ring of the host behind their ingress port, or
-// without one of the port with the address. They are subject to policy (RFC 4301 5), are parts of
-// flows, and take no part in neighbour discovery, which is the gateway's. Packets from the host
-// come from a ring; they are sent as packets that the gateway originates, subject to policy, with
-// flows, without rules. Multicast stays on the link. Workers.
+// The host: the kernel of this machine and its programs, which have the addresses of a port or
+// tunnel on an interface of the kernel. Packets for own addresses that the gateway does not process
+// itself, and that a rule admits, are punted: put into the ring of the host behind their ingress
+// port, or without one of the port with the address; those for an address of a tunnel into that of
+// the tunnel's host. They are subject to policy (RFC 4301 5), are parts of flows, and take no part
+// in neighbour discovery, which is the gateway's. Packets from the host come from a ring; they are
+// sent as packets that the gateway originates, subject to policy, with flows, without rules; those
+// of a tunnel's host go into the tunnel without a look-up of routes. Multicast stays on the link.
+// Workers.
 #pragma once
 
 #include "worker.h"
 
-// Whether there is a host behind the port.
-static inline bool host_is_behind(const struct worker *w, uint16_t port)
+// The ring to a host, by its number as an interface. NULL: it has no interface.
+static inline struct rte_ring *host_ring(const struct worker *w, uint16_t host)
 {
-	return unlikely(w->to_host[port] != NULL);
+	return atomic_load_explicit(&w->to_host[host - IFACE_HOST(0)], memory_order_acquire);
+}
+
+// The next hop to the host behind a port or of a tunnel. NULL: there is none.
+static inline const struct nexthop *host_behind(const struct worker *w, uint16_t iface)
+{
+	const struct nexthop *host = w->snapshot->iface[iface].host;
+
+	return unlikely(host != NULL) && host_ring(w, host->iface) != NULL ? host : NULL;
 }
 
 // Whether the host has begun the flow of a packet for it.
@@ -32,9 +42,9 @@ enum drop host_admit(
 // does: then p->nexthop leads to the host. 0: the packet is the gateway's.
 uint32_t host_rule_new(struct worker *w, struct pkt *p, const struct flow_pkt *fp);
 
-// Gives a packet to the host behind the port, or drops it: DROP_HOST_LIMIT, DROP_RING_FULL,
-// DROP_NO_BUFFER.
-void host_punt(struct worker *w, struct pkt *p, uint16_t port, struct host_limit limit);
+// Gives a packet to the host with this number as an interface, or drops it: DROP_HOST_LIMIT,
+// DROP_RING_FULL, DROP_NO_BUFFER.
+void host_punt(struct worker *w, struct pkt *p, uint16_t host, struct host_limit limit);
 
 // The same with a packet that p->nexthop leads to the host; f is its flow, NULL: it is the first;
 // rule: see host_limit_of().
@@ -47,6 +57,10 @@ void host_punt_flow(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 // DROP_IP_HEADER, DROP_SOURCE_ROUTED, DROP_HOST_LIMIT; or as policy_check_inbound() and
 // firewall_check().
 enum drop host_input_group(struct worker *w, struct pkt *p);
+
+// The same with a packet out of an SA: for a group of the link (224.0.0.0/24, ff02::/16) with a TTL
+// or hop limit of 1, of a tunnel with a host. DROP_TUNNEL_SOURCE as well.
+enum drop host_input_inside(struct worker *w, struct pkt *p);
 
 // At the end of a pass with w->punted.
 void host_wake(struct worker *w);

@@ -67,22 +67,11 @@ static enum drop announce(struct worker *w, struct pkt *p, const struct ip_addr 
 	return DROP_NONE;
 }
 
-// Removes the Ethernet header and the octets after the packet.
-static enum drop frame_check(struct pkt *p)
+// Removes the octets after the packet.
+static enum drop packet_check(struct pkt *p, bool v4)
 {
-	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);
-	uint32_t len;
-	enum drop d;
-	bool v4;
-
-	if (rte_pktmbuf_data_len(p->m) < sizeof(*eth))
-		return DROP_FRAME_SHORT;
-	v4 = eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4);
-	if (!v4 && eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV6))
-		return DROP_HOST_FRAME;
-	rte_pktmbuf_adj(p->m, sizeof(*eth));
-	len = rte_pktmbuf_data_len(p->m);
-	d = v4 ? input_check_v4(pkt_ip(p), len, false) : input_check_v6(pkt_ip6(p), len);
+	const uint32_t len = rte_pktmbuf_data_len(p->m);
+	enum drop d = v4 ? input_check_v4(pkt_ip(p), len, false) : input_check_v6(pkt_ip6(p), len);
 	if (d != DROP_NONE)
 		return d;
 	rte_pktmbuf_trim(p->m, (uint16_t)(len - ip_len(pkt_ip(p), v4)));
@@ -91,6 +80,21 @@ static enum drop frame_check(struct pkt *p)
 	return host_is_link_control(p) && !is_icmp6_of(p, ND_ROUTER_ADVERT, ND_ROUTER_ADVERT)
 		       ? DROP_HOST_FRAME
 		       : DROP_NONE;
+}
+
+// Removes the Ethernet header, too.
+static enum drop frame_check(struct pkt *p)
+{
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);
+	bool v4;
+
+	if (rte_pktmbuf_data_len(p->m) < sizeof(*eth))
+		return DROP_FRAME_SHORT;
+	v4 = eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4);
+	if (!v4 && eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV6))
+		return DROP_HOST_FRAME;
+	rte_pktmbuf_adj(p->m, sizeof(*eth));
+	return packet_check(p, v4);
 }
 
 // Reports of groups, and queries, are about the link alone, as those of the gateway.
@@ -138,27 +142,52 @@ static enum drop group_output(struct worker *w, struct pkt *p, const struct rte_
 	return DROP_NONE;
 }
 
+static enum drop admit(struct worker *w, struct pkt *p)
+{
+	const struct ip_addr src = pkt_src(p);
+
+	if (unlikely(w->tracing != NULL))
+		trace_from_host(w, p);
+	if (!host_is_own(w, p, &src) || !dad_may_use(w->dad, &src))
+		return DROP_HOST_SOURCE;
+	return host_take_token(w, p, host_limit_sent(w, p)) ? DROP_NONE : DROP_HOST_LIMIT;
+}
+
 static enum drop frame_input(struct worker *w, struct pkt *p)
 {
-	struct ip_addr src, dst;
 	struct rte_ether_addr mac;
+	struct ip_addr dst;
 	enum drop d;
 
 	if (is_announcement(p->m, &dst))
 		return announce(w, p, &dst);
 	d = frame_check(p);
+	if (d == DROP_NONE)
+		d = admit(w, p);
 	if (d != DROP_NONE)
 		return d;
-	if (unlikely(w->tracing != NULL))
-		trace_from_host(w, p);
-	src = pkt_src(p);
 	dst = pkt_dst(p);
-	if (!host_is_own(w, p, &src) || !dad_may_use(w->dad, &src))
-		return DROP_HOST_SOURCE;
-	if (!host_take_token(w, p, host_limit_sent(w, p)))
-		return DROP_HOST_LIMIT;
 	return host_is_group(w, pkt_port(w, p), &dst, &mac) ? group_output(w, p, &mac)
 							    : sort_packet(w, p);
+}
+
+// Of a host of a tunnel: there are no frames. Nobody at the other end of the tunnel needs to know
+// groups: the packets for all of them are sent.
+static enum drop packet_input(struct worker *w, struct pkt *p)
+{
+	const uint8_t version = *rte_pktmbuf_mtod(p->m, const uint8_t *) >> 4;
+	enum drop d;
+
+	if (pkt_iface(w, p)->only == NULL) // was deleted
+		return DROP_HOST_SOURCE;
+	if (version != 4 && version != 6)
+		return DROP_HOST_FRAME;
+	d = packet_check(p, version == 4);
+	if (d == DROP_NONE && is_about_groups(p))
+		return pkt_consume(w, p);
+	if (d == DROP_NONE)
+		d = admit(w, p);
+	return d == DROP_NONE ? sort_packet(w, p) : d;
 }
 
 void host_input(struct worker *w, uint16_t n)
@@ -172,7 +201,7 @@ void host_input(struct worker *w, uint16_t n)
 
 		*p = (struct pkt){
 			.m = m[i], .iface = (uint16_t)IFACE_HOST(m[i]->port), .keeps_ttl = true};
-		d = frame_input(w, p);
+		d = m[i]->port < PORTS_MAX ? frame_input(w, p) : packet_input(w, p);
 		if (d != DROP_NONE)
 			pkt_drop(w, p, d);
 	}

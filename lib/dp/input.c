@@ -82,7 +82,7 @@ static enum drop ip_input(
 
 	if (d != DROP_NONE)
 		return d;
-	if (!to_us && !host_is_behind(w, pkt_port(w, p)))
+	if (!to_us && host_behind(w, pkt_port(w, p)) == NULL)
 		return DROP_NOT_UNICAST;
 	cut_to_ip(m, rte_be_to_cpu_16(ip->total_length));
 	return to_us ? sort_v4(w, p, ip) : host_input_group(w, p);

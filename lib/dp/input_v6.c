@@ -113,7 +113,7 @@ static enum drop mld_input(struct worker *w, struct pkt *p, const struct mld_que
 
 	if (!snapshot_port_is_at(pkt_link(w, p), from))
 		worker_event_post_share(w, &e, SHARE_LINK);
-	return host_is_behind(w, pkt_port(w, p)) ? host_input_group(w, p) : pkt_consume(w, p);
+	return host_behind(w, pkt_port(w, p)) != NULL ? host_input_group(w, p) : pkt_consume(w, p);
 }
 
 enum drop input_v6(struct worker *w, struct pkt *p)
@@ -152,7 +152,7 @@ enum drop input_v6(struct worker *w, struct pkt *p)
 	case MLD_MALFORMED:
 		return DROP_MLD_MALFORMED;
 	}
-	if (rte_is_multicast_ether_addr(&eth->dst_addr) && !host_is_behind(w, pkt_port(w, p)))
+	if (rte_is_multicast_ether_addr(&eth->dst_addr) && host_behind(w, pkt_port(w, p)) == NULL)
 		return DROP_NOT_UNICAST;
 	if (!host)
 		return DROP_IP_SOURCE;

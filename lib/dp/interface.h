@@ -11,9 +11,10 @@
 
 #define HOSTS_MAX 240
 
-// A port, which may be a VLAN, has its own number, and the host behind the port IFACE_HOST() of
-// that number. A tunnel that routes lead into keeps its number as long as the configuration has one
-// with its name, so that a route leads into no other one while a configuration replaces another.
+// Ports, which may be VLANs, have their own numbers. Hosts follow: that behind a port is
+// IFACE_HOST() of the port's number, those of tunnels come after these. A tunnel that routes lead
+// into and its host keep their numbers as long as the configuration has them with this name, so
+// that a route leads into no other one while a configuration replaces another.
 #define IFACE_HOST(i)    (PORTS_MAX + (i))
 #define IFACE_TUNNEL_MIN IFACE_HOST(HOSTS_MAX)
 #define IFACES           (IFACE_TUNNEL_MIN + 2 * 4096)
@@ -33,6 +34,9 @@ struct iface {
 	// Link-local addresses are the same on every link, so no route has them: next hops to those
 	// of stations, and to our own.
 	const struct nexthop *on_link, *own_link_local;
+	const struct nexthop *host; // to the host behind the port, or of the tunnel; NULL: none
+	// Of a host of a tunnel: leads into that, where all that it sends goes. NULL: routes count.
+	const struct nexthop *only;
 	uint16_t n_addrs;
 	uint16_t mtu;  // octets of IP packet; of a tunnel the path of its SA has that
 	uint16_t port; // the port itself, or the one in front of the host, or of the tunnel's SAs

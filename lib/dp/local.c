@@ -284,7 +284,7 @@ static enum drop reply_route(struct worker *w, struct pkt *p)
 	enum drop d = DROP_NONE;
 
 	if (pkt_iface(w, p)->is_host) {
-		host_punt(w, p, pkt_port(w, p), (struct host_limit){HOST_OPEN, HOST_OWN});
+		host_punt(w, p, p->iface, (struct host_limit){HOST_OPEN, HOST_OWN});
 		return DROP_NONE;
 	}
 	p->nexthop = error_route_back(w, p, &from, &to);

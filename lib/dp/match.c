@@ -163,7 +163,8 @@ static int scratch_init(struct scratch *x, const struct worker *as, const struct
 	}
 	x->w->snapshot = &x->snapshot;
 	x->w->dad = as->dad;
-	memcpy(x->w->to_host, as->to_host, sizeof(x->w->to_host));
+	for (unsigned int i = 0; i < HOSTS_MAX; i++)
+		x->w->to_host[i] = as->to_host[i];
 	return 0;
 }
 

@@ -44,7 +44,7 @@ struct snapshot_port {
 
 // A tunnel that routes lead into, with addresses.
 struct snapshot_tunnel {
-	struct nexthop into, own_link_local; // see struct iface
+	struct nexthop into, own_link_local, host; // see struct iface
 	struct ip_addr addrs[TUNNEL_ADDRS_MAX];
 };
 

@@ -271,6 +271,8 @@ static enum drop slow_path_begin(struct worker *w, struct pkt *p, const struct f
 	enum drop d = forward_lookup(w, p);
 
 	*through = false;
+	if (d == DROP_NOT_UNICAST && p->sa_in != NULL)
+		return host_input_inside(w, p);
 	if (d != DROP_NONE)
 		return d;
 	if (pkt_is_local(p) && !natt_is_ike(w, p, fp)) {

@@ -102,13 +102,16 @@ void worker_limits_set(struct worker *w, uint32_t errors, uint32_t echoes, uint3
 	atomic_store_explicit(&w->host_per_second, host, memory_order_relaxed);
 }
 
-void worker_host_set(struct worker *w, struct rte_ring *from, struct rte_ring *const to[PORTS_MAX],
-	void (*wake)(void *arg), void *arg)
+void worker_host_set(struct worker *w, struct rte_ring *from, void (*wake)(void *arg), void *arg)
 {
 	w->from_host = from;
-	memcpy(w->to_host, to, sizeof(w->to_host));
 	w->host_wake = wake;
 	w->host_wake_arg = arg;
+}
+
+void worker_host_add(struct worker *w, unsigned int host, struct rte_ring *to)
+{
+	atomic_store_explicit(&w->to_host[host], to, memory_order_release);
 }
 
 void worker_peers_set(struct worker *w, struct worker *const peers[], unsigned int n)

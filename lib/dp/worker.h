@@ -155,7 +155,7 @@ struct worker {
 	struct rte_ring *frames, *handed, *departing;
 	struct fanout *fanout; // NULL: every worker opens and seals its received packets
 	// See worker_host_set().
-	struct rte_ring *from_host, *to_host[PORTS_MAX];
+	struct rte_ring *from_host, *_Atomic to_host[HOSTS_MAX];
 	void (*host_wake)(void *arg);
 	void *host_wake_arg;
 
@@ -239,12 +239,15 @@ struct worker *worker_new(const struct worker_params *p);
 // the host or accepted from it. Control thread.
 void worker_limits_set(struct worker *w, uint32_t errors, uint32_t echoes, uint32_t host);
 
-// Connects the worker with the hosts behind ports. from: frames that they sent, with the port in
-// m->port; to[port]: frames for the host behind that port, NULL without one; wake: called at the
-// end of a pass that has put frames there. The caller keeps ownership of the rings. Control thread,
-// before the worker runs.
-void worker_host_set(struct worker *w, struct rte_ring *from, struct rte_ring *const to[PORTS_MAX],
-	void (*wake)(void *arg), void *arg);
+// Connects the worker with hosts. from: frames, and packets of hosts of tunnels, that they sent,
+// with the host in m->port, i of IFACE_HOST(i); wake: called at the end of a pass that has put some
+// into the rings to hosts. The caller keeps ownership of the rings. Control thread, before the
+// worker runs.
+void worker_host_set(struct worker *w, struct rte_ring *from, void (*wake)(void *arg), void *arg);
+
+// Sets the ring for the frames or packets to a host; NULL: there is none. Any thread, any time, but
+// a ring that was set must stay.
+void worker_host_add(struct worker *w, unsigned int host, struct rte_ring *to);
 
 // Sets the workers to which packets may be handed over. Call before they run. Control thread.
 void worker_peers_set(struct worker *w, struct worker *const peers[], unsigned int n);

@@ -94,12 +94,14 @@ static bool has_family(const struct conf_port *port, const struct ip_addr *addr)
 	return false;
 }
 
-// Whether a port has the address by the configuration.
+// Whether a port or tunnel has the address by the configuration.
 static bool is_configured(const struct conf *conf, const struct ip_addr *addr)
 {
-	for (unsigned int p = 0; p < conf->n_ports; p++)
-		for (unsigned int i = 0; i < conf->ports[p].n_addrs; i++)
-			if (ip_addr_equal(&conf->ports[p].addrs[i].addr, addr))
+	unsigned int n;
+
+	for (unsigned int i = 0; i < conf->n_ports + conf->n_tunnels; i++)
+		for (const struct conf_iface_addr *a = conf_addrs(conf, i, &n); n-- > 0; a++)
+			if (ip_addr_equal(&a->addr, addr))
 				return true;
 	return false;
 }
@@ -140,20 +142,10 @@ static void address_note(void *arg, const struct nlmsghdr *m)
 {
 	struct ifaces *all = arg;
 	const struct ifaddrmsg *message = NLMSG_DATA(m);
-	bool v4 = message->ifa_family == AF_INET;
-	uint16_t type = v4 ? IFA_LOCAL : IFA_ADDRESS;
 	struct ip_addr addr;
-	const void *value = netlink_attribute(
-		m, sizeof(*message), type, v4 ? sizeof(addr.w[0]) : sizeof(addr.b));
 
-	if (value == NULL || (!v4 && message->ifa_family != AF_INET6))
+	if (!netlink_address(&addr, m))
 		return;
-	if (v4) {
-		memcpy(&addr.w[3], value, sizeof(addr.w[3]));
-		addr = ip_addr_from_v4(addr.w[3]);
-	} else {
-		memcpy(addr.b, value, sizeof(addr.b));
-	}
 	for (unsigned int i = 0; i < all->n; i++)
 		if (all->of[i].index == message->ifa_index)
 			guest_add(all, &all->of[i], &addr);
@@ -172,16 +164,21 @@ static bool guests_read(struct control *c)
 	return true;
 }
 
-void host_guests_tick(struct control *c)
+bool host_guests_tick(struct control *c)
 {
+	bool lacks = false;
+
 	if (watch < 0)
-		return;
+		return false;
 	unread |= netlink_changed(watch);
 	if (c->loading)
-		return;
-	if (unread)
+		return false;
+	if (unread) {
+		lacks = host_iface_lacks();
 		unread = !guests_read(c);
+	}
 	for (unsigned int i = 0; i < c->conf->n_ports; i++)
 		if (memcmp(&c->guests[i], &c->conf->ports[i].guests, sizeof(c->guests[i])) != 0)
 			requests_guests();
+	return lacks;
 }

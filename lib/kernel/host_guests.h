@@ -10,5 +10,6 @@
 // interfaces were made. Returns 0, or -EIO after a message.
 int host_guests_start(const struct control *c);
 
-// Applies changes. Call every 100 ms or so, with the gateway's lock.
-void host_guests_tick(struct control *c);
+// Applies changes. Call every 100 ms or so, with the gateway's lock. Returns whether the kernel's
+// interfaces lack something that the gateway has given them (host_iface_lacks()).
+bool host_guests_tick(struct control *c);

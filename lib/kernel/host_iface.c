@@ -24,17 +24,20 @@
 
 #define TUN           "/dev/net/tun"
 #define ROUTE_METRIC  10000 // the kernel's own are below
-#define LINK_LOCAL    64    // bits of prefix
 #define NO_LINK_LOCAL 1     // IN6_ADDR_GEN_MODE_NONE of linux/if_link.h
 
 unsigned int if_nametoindex(const char *name); // net/if.h and linux/if.h exclude each other
 
-static void exists_error(const struct conf_port *c)
+#define host_error(i, fmt, ...)                                                                    \
+	log_error("%s:%u: %s \"%s\": host: " fmt, (i)->where.file, (i)->where.line, (i)->kind,     \
+		(i)->owner, ##__VA_ARGS__)
+
+static void exists_error(const struct host_iface *i)
 {
-	port_error(c,
-		"host: there is an interface %s already: choose another name, or remove it ('ip "
-		"link del %s')",
-		c->host, c->host);
+	host_error(i,
+		"there is an interface %s already: choose another name, or remove it ('ip link del "
+		"%s')",
+		i->name, i->name);
 }
 
 int host_iface_check(const struct conf *conf, bool is_running)
@@ -43,88 +46,81 @@ int host_iface_check(const struct conf *conf, bool is_running)
 	const bool may_be_own = is_running || capabilities_lack_network();
 	int rc = 0;
 
-	for (unsigned int i = 0; i < conf->n_ports; i++) {
-		const char *host = conf->ports[i].host;
+	for (unsigned int k = 0; k < conf->n_ports + conf->n_tunnels; k++) {
+		const struct host_iface i = host_iface_of(conf, k);
 
-		if (host == NULL || if_nametoindex(host) == 0 ||
-			(may_be_own && iface_has_driver(host, "tun")))
+		if (i.name == NULL || if_nametoindex(i.name) == 0 ||
+			(may_be_own && iface_has_driver(i.name, "tun")))
 			continue;
-		exists_error(&conf->ports[i]);
+		exists_error(&i);
 		rc = -EIO;
 	}
 	return rc;
 }
 
-static int tap_error(const struct conf_port *c, int fd)
+static int open_error(const struct host_iface *i, int fd)
 {
 	const int error = errno;
 
 	if (fd < 0 && error == ENOENT)
-		port_error(c, "host: there is no " TUN ": 'modprobe tun'; in a container "
-			      "'--device " TUN "'");
+		host_error(i,
+			"there is no " TUN ": 'modprobe tun'; in a container '--device " TUN "'");
 	else if (error == EBUSY || error == EINVAL)
-		exists_error(c);
+		exists_error(i);
 	else if (error == EPERM || error == EACCES)
-		port_error(c,
-			"host: cannot make interface %s: run culvertd as root, or with the "
-			"capability CAP_NET_ADMIN",
-			c->host);
+		host_error(i,
+			"cannot make interface %s: run culvertd as root, or with the capability "
+			"CAP_NET_ADMIN",
+			i->name);
 	else
-		port_error(c, "host: cannot make interface %s: %s", c->host, strerror(error));
+		host_error(i, "cannot make interface %s: %s", i->name, strerror(error));
 	if (fd >= 0)
 		close(fd);
 	return -EIO;
 }
 
-static int tap_open(const struct conf_port *c)
+static int tun_open(const struct host_iface *i)
 {
-	struct ifreq r = {.ifr_flags = (short)(IFF_TAP | IFF_NO_PI | IFF_TUN_EXCL)};
+	const int kind = i->is_tunnel ? IFF_TUN : IFF_TAP;
+	struct ifreq r = {.ifr_flags = (short)(kind | IFF_NO_PI | IFF_TUN_EXCL)};
 	int fd = open(TUN, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 
-	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", c->host);
+	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", i->name);
 	if (fd < 0 || ioctl(fd, TUNSETIFF, &r) < 0)
-		return tap_error(c, fd);
+		return open_error(i, fd);
 	return fd;
-}
-
-static bool has_ipv6(const struct snapshot_port *p)
-{
-	for (unsigned int i = 0; i < p->n_addrs; i++)
-		if (!ip_addr_is_v4(&p->addrs[i]))
-			return true;
-	return false;
 }
 
 // A setting of an interface that the kernel has unless it lacks the family. New interfaces have the
 // values of "default", which a container may have to set for them.
 static void setting_write(
-	const struct conf_port *c, const char *family, const char *setting, const char *value)
+	const struct host_iface *i, const char *family, const char *setting, const char *value)
 {
 	char path[64 + IFNAMSIZ], now[16];
 	int rc;
 
-	snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/%s", family, c->host, setting);
+	snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/%s", family, i->name, setting);
 	if (!sysfs_line(now, sizeof(now), path) || strcmp(now, value) == 0)
 		return;
 	rc = sysfs_write(path, value);
 	if (rc < 0)
-		log_warn("%s:%u: port \"%s\": host: cannot write %s to %s: %s: 'sysctl "
+		log_warn("%s:%u: %s \"%s\": host: cannot write %s to %s: %s: 'sysctl "
 			 "net.%s.conf.default.%s=%s' before the start",
-			c->where.file, c->where.line, c->name, value, path, strerror(-rc), family,
-			setting, value);
+			i->where.file, i->where.line, i->kind, i->owner, value, path, strerror(-rc),
+			family, setting, value);
 }
 
 // The kernel learns no routers, routes and addresses from the link. The gateway gives the host no
 // message about them either (host_is_link_control()): these settings are a second lock. An address
 // that is removed takes no others of its network with it: programs may have added these.
-static void settings_write(const struct conf_port *c)
+static void settings_write(const struct host_iface *i)
 {
-	setting_write(c, "ipv4", "promote_secondaries", "1");
-	setting_write(c, "ipv4", "accept_redirects", "0");
-	setting_write(c, "ipv4", "accept_source_route", "0");
-	setting_write(c, "ipv6", "accept_ra", "0");
-	setting_write(c, "ipv6", "autoconf", "0");
-	setting_write(c, "ipv6", "accept_redirects", "0");
+	setting_write(i, "ipv4", "promote_secondaries", "1");
+	setting_write(i, "ipv4", "accept_redirects", "0");
+	setting_write(i, "ipv4", "accept_source_route", "0");
+	setting_write(i, "ipv6", "accept_ra", "0");
+	setting_write(i, "ipv6", "autoconf", "0");
+	setting_write(i, "ipv6", "accept_redirects", "0");
 }
 
 static void link_begin(struct netlink_request *r, unsigned int index)
@@ -133,17 +129,24 @@ static void link_begin(struct netlink_request *r, unsigned int index)
 	r->link.ifi_index = (int)index;
 }
 
-static int link_set(unsigned int index, const struct conf_port *c, const struct snapshot_port *p)
+static int mtu_set(unsigned int index, const struct host_iface *i)
+{
+	struct netlink_request r;
+
+	link_begin(&r, index);
+	if (!i->is_tunnel)
+		netlink_add(&r, IFLA_ADDRESS, &i->mac, sizeof(i->mac));
+	netlink_add_u32(&r, IFLA_MTU, i->mtu);
+	return netlink_send(&r);
+}
+
+static int link_set(unsigned int index, const struct host_iface *i)
 {
 	const uint8_t mode = NO_LINK_LOCAL;
 	struct netlink_request r;
 	struct rtattr *all, *v6;
-	int rc;
+	int rc = mtu_set(index, i);
 
-	link_begin(&r, index);
-	netlink_add(&r, IFLA_ADDRESS, &p->mac, sizeof(p->mac));
-	netlink_add_u32(&r, IFLA_MTU, c->mtu);
-	rc = netlink_send(&r);
 	if (rc < 0)
 		return rc;
 	link_begin(&r, index);
@@ -153,54 +156,53 @@ static int link_set(unsigned int index, const struct conf_port *c, const struct 
 	netlink_nest_end(&r, v6);
 	netlink_nest_end(&r, all);
 	rc = netlink_send(&r);
-	if (rc < 0 && has_ipv6(p))
+	if (rc < 0 && i->has_ipv6)
 		return rc;
 	link_begin(&r, index);
 	r.link.ifi_flags = r.link.ifi_change = IFF_UP | IFF_NOARP;
 	return netlink_send(&r);
 }
 
-static uint8_t prefix_len(const struct conf_port *c, const struct ip_addr *addr)
-{
-	for (unsigned int i = 0; i < c->n_addrs; i++)
-		if (ip_addr_equal(&c->addrs[i].addr, addr))
-			return (uint8_t)(c->addrs[i].net.len -
-					 (ip_addr_is_v4(addr) ? IP_V4_BITS : 0));
-	return LINK_LOCAL; // the one that the gateway has chosen
-}
-
-// Addresses that the gateway has given the interfaces, by port. With the lock.
+// The interfaces that the gateway has made, and the addresses that it has given them. With the
+// lock.
 static struct {
 	pthread_mutex_t lock;
 	struct given {
+		unsigned int index; // the kernel's; 0: there is none
+		bool was_down;      // somebody had set it down when it was seen last
 		struct ip_addr addr[PORT_ADDRS_MAX];
 		uint8_t len[PORT_ADDRS_MAX]; // of its prefix, in bits of its family
 		unsigned int n;
-	} port[PORTS_MAX];
+	} host[HOSTS_MAX];
 } given = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool is_given(const struct given *to, const struct ip_addr *addr)
+static bool is_among(const struct ip_addr *addr, const struct ip_addr all[], unsigned int n)
 {
-	for (unsigned int i = 0; i < to->n; i++)
-		if (ip_addr_equal(&to->addr[i], addr))
+	for (unsigned int i = 0; i < n; i++)
+		if (ip_addr_equal(&all[i], addr))
 			return true;
 	return false;
 }
 
-bool host_iface_gave(unsigned int port, const struct ip_addr *addr)
+bool host_iface_gave(unsigned int host, const struct ip_addr *addr)
 {
 	bool gave;
 
 	pthread_mutex_lock(&given.lock);
-	gave = is_given(&given.port[port], addr);
+	gave = is_among(addr, given.host[host].addr, given.host[host].n);
 	pthread_mutex_unlock(&given.lock);
 	return gave;
 }
 
-static void given_set(unsigned int port, const struct given *to)
+static void given_set(unsigned int host, unsigned int index, const struct host_iface *i)
 {
+	struct given *g = &given.host[host];
+
 	pthread_mutex_lock(&given.lock);
-	given.port[port] = *to;
+	g->index = index;
+	g->n = i->n;
+	memcpy(g->addr, i->addr, sizeof(g->addr));
+	memcpy(g->len, i->len, sizeof(g->len));
 	pthread_mutex_unlock(&given.lock);
 }
 
@@ -221,64 +223,123 @@ static int addr_request(
 	return netlink_send(&r);
 }
 
-// The addresses of the port but its guests, which the kernel has already.
-static struct given addrs_wanted(const struct conf_port *c, const struct snapshot_port *p)
+int host_iface_set(unsigned int host, const struct host_iface *i)
 {
-	struct given wanted = {.n = p->n_addrs - c->guests.n};
-
-	for (unsigned int i = 0; i < wanted.n; i++) {
-		wanted.addr[i] = p->addrs[i];
-		wanted.len[i] = prefix_len(c, &p->addrs[i]);
-	}
-	return wanted;
-}
-
-int host_iface_addrs(unsigned int port, const struct conf_port *c, const struct snapshot_port *p)
-{
-	const struct given wanted = addrs_wanted(c, p), had = given.port[port];
-	const unsigned int index = if_nametoindex(c->host);
+	const struct given had = given.host[host];
+	// By its number: somebody may have renamed it.
+	const unsigned int index = had.index != 0 ? had.index : if_nametoindex(i->name);
 	char text[IP_ADDR_STRLEN];
 	int failed = 0;
 
-	if (has_ipv6(p))
-		setting_write(c, "ipv6", "disable_ipv6", "0");
-	for (unsigned int i = 0; i < had.n; i++)
-		if (!is_given(&wanted, &had.addr[i]))
-			addr_request(RTM_DELADDR, 0, index, &had.addr[i], had.len[i]);
-	given_set(port, &wanted);
+	if (i->has_ipv6)
+		setting_write(i, "ipv6", "disable_ipv6", "0");
+	for (unsigned int a = 0; a < had.n; a++)
+		if (!is_among(&had.addr[a], i->addr, i->n))
+			addr_request(RTM_DELADDR, 0, index, &had.addr[a], had.len[a]);
+	given_set(host, index, i);
 	// All of them: somebody may have removed some.
-	for (unsigned int i = 0; i < wanted.n; i++) {
-		int rc = addr_request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, index,
-			&wanted.addr[i], wanted.len[i]);
+	for (unsigned int a = 0; a < i->n; a++) {
+		int rc = addr_request(
+			RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, index, &i->addr[a], i->len[a]);
 
 		if (rc == 0)
 			continue;
-		port_error(c, "host: interface %s does not accept address %s: %s", c->host,
-			ip_addr_format(text, &wanted.addr[i]), strerror(-rc));
+		host_error(i, "interface %s does not accept address %s: %s", i->name,
+			ip_addr_format(text, &i->addr[a]), strerror(-rc));
 		failed = -EIO;
 	}
 	return failed;
 }
 
-int host_iface_open(unsigned int port, const struct conf_port *c, const struct snapshot_port *p)
+int host_iface_open(unsigned int host, const struct host_iface *i)
 {
-	int fd = tap_open(c), rc;
-	unsigned int index;
+	int fd = tun_open(i), rc;
 
 	if (fd < 0)
 		return fd;
 	host_iface_carrier(fd, false);
-	index = if_nametoindex(c->host);
-	settings_write(c);
-	rc = link_set(index, c, p);
+	settings_write(i);
+	rc = link_set(if_nametoindex(i->name), i);
 	if (rc < 0)
-		port_error(c, "host: cannot set up interface %s: %s", c->host, strerror(-rc));
+		host_error(i, "cannot set up interface %s: %s", i->name, strerror(-rc));
 	else
-		rc = host_iface_addrs(port, c, p);
+		rc = host_iface_set(host, i);
 	if (rc == 0)
 		return fd;
+	host_iface_closed(host);
 	close(fd);
 	return -EIO;
+}
+
+void host_iface_mtu(unsigned int host, const struct host_iface *i)
+{
+	int rc = mtu_set(given.host[host].index, i);
+
+	if (rc < 0)
+		host_error(i, "cannot set the MTU of interface %s: %s", i->name, strerror(-rc));
+}
+
+void host_iface_closed(unsigned int host)
+{
+	pthread_mutex_lock(&given.lock);
+	memset(&given.host[host], 0, sizeof(given.host[host]));
+	pthread_mutex_unlock(&given.lock);
+}
+
+// --- whether the kernel still has all of it ---
+
+// Of one dump of each kind.
+struct seen {
+	unsigned int n_addrs[HOSTS_MAX];
+	bool came_up;
+};
+
+static int find_given(unsigned int index)
+{
+	for (int i = 0; i < HOSTS_MAX; i++)
+		if (given.host[i].index == index)
+			return i;
+	return -1;
+}
+
+static void link_note(void *arg, const struct nlmsghdr *m)
+{
+	const struct ifinfomsg *link = NLMSG_DATA(m);
+	struct seen *seen = arg;
+	int host = find_given((unsigned int)link->ifi_index);
+	bool down = (link->ifi_flags & IFF_UP) == 0;
+
+	if (host < 0)
+		return;
+	seen->came_up |= given.host[host].was_down && !down;
+	given.host[host].was_down = down;
+}
+
+static void addr_note(void *arg, const struct nlmsghdr *m)
+{
+	const struct ifaddrmsg *message = NLMSG_DATA(m);
+	struct seen *seen = arg;
+	int host = find_given(message->ifa_index);
+	struct ip_addr addr;
+
+	if (host >= 0 && netlink_address(&addr, m) &&
+		is_among(&addr, given.host[host].addr, given.host[host].n))
+		seen->n_addrs[host]++;
+}
+
+bool host_iface_lacks(void)
+{
+	struct seen seen = {0};
+	bool lacks;
+
+	pthread_mutex_lock(&given.lock);
+	lacks = netlink_dump(RTM_GETLINK, link_note, &seen) < 0 ||
+		netlink_dump(RTM_GETADDR, addr_note, &seen) < 0 || seen.came_up;
+	for (unsigned int i = 0; i < HOSTS_MAX; i++)
+		lacks |= given.host[i].index != 0 && !given.host[i].was_down &&
+			 seen.n_addrs[i] < given.host[i].n;
+	pthread_mutex_unlock(&given.lock);
+	return lacks;
 }
 
 // --- routes ---
@@ -304,8 +365,8 @@ static bool has(const struct routes *routes, const struct host_route *r)
 	const struct host_route *found =
 		routes->n > 0 ? bsearch(r, routes->of, routes->n, sizeof(*r), compare) : NULL;
 
-	return found != NULL && ip_addr_equal(&found->via, &r->via) && found->port == r->port &&
-	       ip_addr_equal(&found->source, &r->source);
+	return found != NULL && ip_addr_equal(&found->via, &r->via) &&
+	       strcmp(found->dev, r->dev) == 0 && ip_addr_equal(&found->source, &r->source);
 }
 
 static void next_hop_add(struct netlink_request *r, bool v4, const struct ip_addr *via)
@@ -323,8 +384,7 @@ static void next_hop_add(struct netlink_request *r, bool v4, const struct ip_add
 	netlink_add(r, RTA_VIA, &other, sizeof(other));
 }
 
-static int route_request(
-	uint16_t type, uint16_t flags, const struct conf *conf, const struct host_route *route)
+static int route_request(uint16_t type, uint16_t flags, const struct host_route *route)
 {
 	bool v4 = ip_addr_is_v4(&route->to.addr), on_link = ip_addr_is_none(&route->via);
 	struct netlink_request r;
@@ -340,18 +400,21 @@ static int route_request(
 	netlink_add_addr(&r, RTA_DST, &route->to.addr);
 	if (!on_link)
 		next_hop_add(&r, v4, &route->via);
-	netlink_add_u32(&r, RTA_OIF, if_nametoindex(conf->ports[route->port].host));
+	netlink_add_u32(&r, RTA_OIF, if_nametoindex(route->dev));
 	netlink_add_u32(&r, RTA_PRIORITY, ROUTE_METRIC);
 	if (!ip_addr_is_none(&route->source))
 		netlink_add_addr(&r, RTA_PREFSRC, &route->source);
 	return netlink_send(&r);
 }
 
-static bool route_add(const struct conf *conf, const struct host_route *route)
+// Also one that the kernel had: somebody may have removed it, or set the interface down.
+static bool route_add(const struct host_route *route)
 {
 	char text[IP_PREFIX_STRLEN];
-	int rc = route_request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, conf, route);
+	int rc = route_request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, route);
 
+	if (rc == -EEXIST && has(&kernel, route))
+		return true;
 	if (rc < 0)
 		log_warn("%s:%u: the kernel does not accept the route to %s: %s", route->where.file,
 			route->where.line, ip_prefix_format(text, &route->to), strerror(-rc));
@@ -380,9 +443,9 @@ void host_iface_routes(const struct conf *conf)
 	// One that somebody has removed is not missed.
 	for (unsigned int i = 0; i < kernel.n; i++)
 		if (!has(&wanted, &kernel.of[i]))
-			route_request(RTM_DELROUTE, 0, conf, &kernel.of[i]);
+			route_request(RTM_DELROUTE, 0, &kernel.of[i]);
 	for (unsigned int i = 0; i < wanted.n; i++)
-		if (has(&kernel, &wanted.of[i]) || route_add(conf, &wanted.of[i]))
+		if (route_add(&wanted.of[i]))
 			wanted.of[accepted++] = wanted.of[i];
 	wanted.n = accepted;
 	free(kernel.of);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel's interface behind a port (struct conf_port, host): a TAP device with the port's link
-// address, MTU, addresses and routes. It disappears with the daemon. The kernel resolves no
+// The kernel's interface of a host: behind a port (struct conf_port, host) a TAP device with the
+// port's link address, of a tunnel (struct conf_tunnel, host) a TUN device without one; with the
+// MTU, the addresses and the routes. It disappears with the daemon. The kernel resolves no
 // neighbours there (IFF_NOARP), and learns nothing from the link: that is the gateway's task.
-// Control thread, before privileges are dropped, unless noted.
+// Control thread before privileges are dropped, then the device thread, unless noted. A host has
+// the number i of IFACE_HOST(i).
 #pragma once
 
 #include <stdbool.h>
@@ -10,27 +12,59 @@
 #include "conf.h"
 #include "snapshot.h"
 
+// As it is to be. Texts are the configuration's.
+struct host_iface {
+	struct conf_where where;  // of the port or tunnel, for messages
+	const char *kind, *owner; // "port" or "tunnel", and its name
+	const char *name;         // of the interface; NULL: there is to be none
+	bool is_tunnel, is_down;  // is_down: of a tunnel that cannot send
+	bool has_ipv6;
+	struct rte_ether_addr mac; // of a port
+	uint16_t mtu;
+	unsigned int n;
+	struct ip_addr addr[PORT_ADDRS_MAX];
+	uint8_t len[PORT_ADDRS_MAX]; // of their networks' prefixes, in bits of their families
+};
+
+// The interface of port i or, from the number of ports on, of a tunnel, as far as the configuration
+// alone tells. Any thread.
+struct host_iface host_iface_of(const struct conf *conf, unsigned int i);
+
+// The interface of a host. Any thread.
+struct host_iface host_iface_wanted(
+	const struct conf *conf, const struct snapshot *s, unsigned int host);
+
 // Looks for interfaces that have the names of those to be made already. is_running: a daemon of
 // this instance is running, whose own they may be. Returns 0 or, after a message for each, -EIO.
 int host_iface_check(const struct conf *conf, bool is_running);
 
-// Makes the interface of a port, up and without a carrier. Returns a file descriptor that reads and
-// writes its frames without waiting; or -EIO after a message.
-int host_iface_open(unsigned int port, const struct conf_port *c, const struct snapshot_port *p);
+// Makes the interface of a host, up and without a carrier. Returns a file descriptor that reads and
+// writes its frames or packets without waiting; or -EIO after a message.
+int host_iface_open(unsigned int host, const struct host_iface *i);
 
-// Gives the interface the addresses that the port has now, and removes those given before. Returns
-// 0; or -EIO after a message for each that the kernel refuses. Needs CAP_NET_ADMIN. Also the device
-// thread, after the start.
-int host_iface_addrs(unsigned int port, const struct conf_port *c, const struct snapshot_port *p);
+// Gives it the addresses that it is to have now, and removes those given before. Returns 0; or -EIO
+// after a message for each that the kernel refuses. Needs CAP_NET_ADMIN.
+int host_iface_set(unsigned int host, const struct host_iface *i);
+
+// Sets the MTU. Failure is logged. Needs CAP_NET_ADMIN.
+void host_iface_mtu(unsigned int host, const struct host_iface *i);
+
+// The interface is gone.
+void host_iface_closed(unsigned int host);
+
+// Whether somebody has removed addresses that the gateway has given, or an interface, or has set
+// one down and up again, which removes routes. Control thread.
+bool host_iface_lacks(void);
 
 // Whether the gateway has given the interface the address: it is no guest (struct conf_guests). Any
 // thread.
-bool host_iface_gave(unsigned int port, const struct ip_addr *addr);
+bool host_iface_gave(unsigned int host, const struct ip_addr *addr);
 
 // Installs kernel routes via host interfaces (host_route.h), and removes those of the previous
 // configuration. High metric: other routes win. A route that the kernel refuses is logged. Needs
-// CAP_NET_ADMIN. Also the device thread, after that.
+// CAP_NET_ADMIN.
 void host_iface_routes(const struct conf *conf);
 
-// Sets the carrier to whether the port has a link. fd is that of host_iface_open(). Any time.
+// Sets the carrier: whether the port has a link, or the tunnel is up. fd is that of
+// host_iface_open(). Any time.
 void host_iface_carrier(int fd, bool up);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host_route.h"
 
+#include <stdio.h>
+
 static bool covers(const struct ip_prefix *outer, const struct ip_prefix *inner)
 {
 	return outer->len <= inner->len && ip_prefix_contains(outer, &inner->addr) &&
@@ -82,20 +84,67 @@ static bool is_repeated(const struct conf *conf, unsigned int policy)
 	return false;
 }
 
+static bool has_family(const struct conf_iface_addr *a, unsigned int n, const struct ip_addr *addr)
+{
+	while (n > 0 && (ip_addr_is_link_local(&a[n - 1].addr) ||
+				ip_addr_family(&a[n - 1].addr) != ip_addr_family(addr)))
+		n--;
+	return n > 0;
+}
+
+// An address of a protected port with a host, of the family. NULL: there is none.
+static const struct ip_addr *protected_address(
+	const struct conf *conf, enum ip_family family, const char **dev)
+{
+	for (const struct conf_port *c = conf->ports; c < conf->ports + conf->n_ports; c++)
+		for (unsigned int a = 0; c->host != NULL && !c->unprotected && a < c->n_addrs; a++)
+			if (ip_addr_family(&c->addrs[a].addr) == family &&
+				!ip_addr_is_link_local(&c->addrs[a].addr)) {
+				*dev = c->host;
+				return &c->addrs[a].addr;
+			}
+	return NULL;
+}
+
+// A route into a tunnel of the list. False: no host can send there.
+static bool into_tunnel(const struct conf *conf, const struct conf_route *c, struct host_route *r)
+{
+	const struct conf_tunnel *t = &conf->tunnels[c->tunnel - 1];
+	const char *dev = t->host;
+	const struct ip_addr *own;
+
+	if (dev == NULL || !has_family(t->addrs, t->n_addrs, &c->to.addr)) {
+		own = protected_address(conf, ip_addr_family(&c->to.addr), &dev);
+		if (own == NULL)
+			return false;
+		r->source = *own;
+	}
+	snprintf(r->dev, sizeof(r->dev), "%s", dev);
+	return true;
+}
+
+static bool by_port(const struct conf *conf, const struct conf_route *c, struct host_route *r)
+{
+	if (!conf_route_has_port(c) || conf->ports[c->port].host == NULL)
+		return false;
+	snprintf(r->dev, sizeof(r->dev), "%s", conf->ports[c->port].host);
+	r->via = c->via;
+	tunnel_to(conf, &c->to, c->port, &r->source);
+	return true;
+}
+
 void host_routes_each(
 	const struct conf *conf, void (*add)(void *arg, const struct host_route *route), void *arg)
 {
 	for (unsigned int i = 0; i < conf->n_routes; i++) {
 		const struct conf_route *c = &conf->routes[i];
-		struct host_route r = {
-			.to = c->to, .via = c->via, .port = c->port, .where = c->where};
+		struct host_route r = {.to = c->to, .where = c->where};
 
 		// The gateway chooses by source whatever interface the kernel sends by.
-		if (!conf_route_has_port(c) || conf->ports[c->port].host == NULL ||
-			!ip_addr_is_none(&c->source))
+		if (!ip_addr_is_none(&c->source))
 			continue;
-		tunnel_to(conf, &c->to, c->port, &r.source);
-		add(arg, &r);
+		if (c->tunnel != 0 ? into_tunnel(conf, c, &r) : by_port(conf, c, &r))
+			add(arg, &r);
 	}
 	for (unsigned int i = 0; i < conf->n_policies; i++) {
 		const struct conf_policy *p = &conf->policies[i];
@@ -106,7 +155,7 @@ void host_routes_each(
 		if (c == NULL || is_same(&c->to, &p->remote) || is_repeated(conf, i))
 			continue;
 		r.via = c->via;
-		r.port = c->port;
+		snprintf(r.dev, sizeof(r.dev), "%s", conf->ports[c->port].host);
 		if (tunnel_to(conf, &p->remote, c->port, &r.source) != NULL)
 			add(arg, &r);
 	}

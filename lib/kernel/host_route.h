@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routes of the kernel for the hosts behind ports (host_iface.h): those in the configuration that
-// lead out of such ports, and one for each remote network of a tunnel that such a route covers.
-// Routes into tunnels have a source address that the policy covers, which programs use. Pure
-// functions, any thread.
+// Routes of the kernel for hosts (host_iface.h): those in the configuration that lead out of ports
+// with a host, and one for each remote network of a policy's tunnel that such a route covers. These
+// have a source address that the policy covers, which programs use. Routes into a tunnel of the
+// list lead out of its own interface or, without one, of that of a protected port, from its
+// address: the gateway finds the tunnel. Pure functions, any thread.
 #pragma once
 
 #include "conf.h"
 
 struct host_route {
 	struct ip_prefix to;
-	struct ip_addr via;      // IPv6 also for IPv4; none: on the link of the port
-	unsigned int port;       // index into ports, of one with a host
-	struct ip_addr source;   // an own address of a port with a host; none: the kernel chooses
+	struct ip_addr via;      // IPv6 also for IPv4; none: on the link of the interface
+	char dev[CONF_NAME_MAX]; // the interface of a host
+	struct ip_addr source;   // an own address of a host; none: the kernel chooses
 	struct conf_where where; // of the route or the policy
 };
 

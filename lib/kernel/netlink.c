@@ -141,6 +141,22 @@ const void *netlink_attribute(const struct nlmsghdr *m, size_t message, uint16_t
 	return NULL;
 }
 
+bool netlink_address(struct ip_addr *addr, const struct nlmsghdr *m)
+{
+	const struct ifaddrmsg *message = NLMSG_DATA(m);
+	bool v4 = message->ifa_family == AF_INET;
+	const void *value = netlink_attribute(m, sizeof(*message), v4 ? IFA_LOCAL : IFA_ADDRESS,
+		v4 ? sizeof(addr->w[0]) : sizeof(addr->b));
+
+	if (value == NULL || (!v4 && message->ifa_family != AF_INET6))
+		return false;
+	memcpy(v4 ? (void *)&addr->w[3] : addr->b, value,
+		v4 ? sizeof(addr->w[3]) : sizeof(addr->b));
+	if (v4)
+		*addr = ip_addr_from_v4(addr->w[3]);
+	return true;
+}
+
 int netlink_watch(void)
 {
 	struct sockaddr_nl groups = {.nl_family = AF_NETLINK,

@@ -48,6 +48,9 @@ int netlink_dump(uint16_t type, void (*each)(void *arg, const struct nlmsghdr *m
 // NULL: it has none.
 const void *netlink_attribute(const struct nlmsghdr *m, size_t message, uint16_t type, size_t len);
 
+// Reads the address of a message of RTM_GETADDR. False: it has none of IPv4 or IPv6.
+bool netlink_address(struct ip_addr *addr, const struct nlmsghdr *m);
+
 // Opens a socket that receives a message when links or addresses of the kernel change, without
 // waiting. Returns it, or -errno.
 int netlink_watch(void);

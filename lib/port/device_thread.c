@@ -13,6 +13,7 @@
 #include "device_bus.h"
 #include "device_watch.h"
 #include "host_iface.h"
+#include "host_thread.h"
 #include "log.h"
 #include "port.h"
 
@@ -54,10 +55,11 @@ static struct {
 	sem_t wake;    // the thread
 	sem_t ready; // posted by the thread when it has begun, when it is confined, and at its end
 	atomic_bool confine, stop;
-	atomic_bool hosts;    // the configuration has changed, and has a host
-	atomic_bool listen;   // the link addresses that ports receive have changed
-	int confined;         // result
-	pthread_mutex_t conf; // held while the thread uses the configuration
+	struct host_thread *host; // NULL: there are no hosts
+	atomic_bool hosts;        // their interfaces are to be changed
+	atomic_bool listen;       // the link addresses that ports receive have changed
+	int confined;             // result
+	pthread_mutex_t conf;     // held while the thread uses the configuration
 	struct thread_device device[PORTS_MAX];
 } t = {.conf = PTHREAD_MUTEX_INITIALIZER};
 
@@ -255,29 +257,11 @@ static void serve(void)
 	pthread_mutex_unlock(&t.conf);
 }
 
-// A port with its part of the snapshot. Both are replaced together, at any time.
-static const struct conf_port *port_read(unsigned int port, struct snapshot_port *built)
-{
-	const struct conf_port *conf;
-
-	pthread_mutex_lock(&t.control->lock);
-	conf = &t.control->conf->ports[port];
-	*built = t.control->snapshot->port[port];
-	pthread_mutex_unlock(&t.control->lock);
-	return conf;
-}
-
 static void hosts_set(void)
 {
 	pthread_mutex_lock(&t.conf);
 	raise_routes();
-	for (unsigned int i = 0; i < conf_current()->n_ports; i++) {
-		struct snapshot_port built;
-		const struct conf_port *c = port_read(i, &built);
-
-		if (c->host != NULL)
-			host_iface_addrs(i, c, &built);
-	}
+	host_thread_change(t.host, t.control);
 	host_iface_routes(conf_current());
 	lower();
 	pthread_mutex_unlock(&t.conf);
@@ -444,9 +428,14 @@ void device_thread_steer(unsigned int port, const struct snapshot *s)
 	sem_post(&t.wake);
 }
 
-void device_thread_conf_changed(void)
+void device_thread_hosts_give(struct host_thread *h)
 {
-	if (!conf_has_host(t.control->conf))
+	t.host = h;
+}
+
+void device_thread_hosts_change(void)
+{
+	if (t.host == NULL)
 		return;
 	atomic_store_explicit(&t.hosts, true, memory_order_release);
 	sem_post(&t.wake);

@@ -2,7 +2,7 @@
 // The thread that opens and closes devices while the gateway runs. Drivers may take long for it,
 // and need capabilities: this thread alone keeps those, and has them in effect only while it opens
 // or closes a device (docs/decisions/0038-devices-that-return.md), sets the link addresses that one
-// receives, gives a card rules, or changes the kernel's addresses and routes by hosts behind ports.
+// receives, gives a card rules, or changes the kernel's interfaces of hosts, and routes by them.
 //
 // A port is given to the thread when no other one uses its device, and taken back with another
 // device. Control thread, unless noted.
@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "control.h"
+#include "host_thread.h"
 #include "port.h"
 
 // Starts the thread, with the privileges of the caller. ports: by number. Returns 0, or -errno
@@ -40,9 +41,12 @@ bool device_thread_take(unsigned int port, struct port *opened);
 // times a second: a card gets some rules at a time.
 void device_thread_steer(unsigned int port, const struct snapshot *s);
 
-// The configuration has been replaced: the thread changes the addresses and routes of the kernel's
-// interfaces behind ports, soon.
-void device_thread_conf_changed(void);
+// Gives the thread the kernel's interfaces of hosts, before it is confined. NULL is allowed.
+void device_thread_hosts_give(struct host_thread *h);
+
+// The configuration has been replaced, or the kernel's interfaces of hosts differ from it: the
+// thread makes and removes them, changes their addresses and MTUs, and the routes by them, soon.
+void device_thread_hosts_change(void);
 
 // The link addresses whose frames ports receive have changed (port_groups_set()), while the gateway
 // runs: the thread sets those of all devices, soon.

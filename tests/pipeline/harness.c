@@ -324,13 +324,12 @@ static void count_wake(void *gateway)
 
 void gateway_host_add(struct gateway *g, uint16_t port)
 {
-	struct rte_ring *to[PORTS_MAX] = {0};
-
 	g->from_host = rte_ring_create("from-host", 64, SOCKET_ID_ANY, 0);
-	g->to_host = to[port] = rte_ring_create("to-host", 64, SOCKET_ID_ANY, 0);
+	g->to_host = rte_ring_create("to-host", 64, SOCKET_ID_ANY, 0);
 	assert_non_null(g->from_host);
 	assert_non_null(g->to_host);
-	worker_host_set(g->w, g->from_host, to, count_wake, g);
+	worker_host_set(g->w, g->from_host, count_wake, g);
+	worker_host_add(g->w, port, g->to_host);
 }
 
 void gateway_host_sends(struct gateway *g, const struct frame *f)
@@ -350,7 +349,7 @@ static void take_punted(struct gateway *g)
 		assert_in_range(g->n_punted, 1, RX_BURST_MAX);
 		f->port = m->port;
 		f->len = (uint16_t)m->pkt_len;
-		assert_in_range(f->len, ETH_LEN, sizeof(f->b));
+		assert_in_range(f->len, IP_LEN, sizeof(f->b));
 		memcpy(f->b, rte_pktmbuf_read(m, 0, f->len, f->b), m->nb_segs == 1 ? f->len : 0);
 		rte_pktmbuf_free(m);
 		g->w->counters.local++;

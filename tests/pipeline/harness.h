@@ -132,6 +132,7 @@ uint32_t gateway_flow_generation(const struct gateway *g);
 void gateway_generation_next(struct gateway *g);
 
 // Puts a host behind a port: the next pass takes the frames that it sends by gateway_host_sends().
+// Hosts of tunnels have the numbers from PORTS_MAX on.
 void gateway_host_add(struct gateway *g, uint16_t port);
 void gateway_host_sends(struct gateway *g, const struct frame *f);
 void gateway_host_pass(struct gateway *g, struct frame f); // and that pass

@@ -36,7 +36,7 @@ static const char text[] =
 		     "\"fd00:b::1/64\" ]; %s },\n"
 		     "  { name = \"c\"; out = \"to-c\"; in = \"from-c\"; addresses = [ "
 		     "\"169.254.20.1/30\", "
-		     "\"fe80::c/64\" ]; } );\n"
+		     "\"fe80::c/64\" ]; %s } );\n"
 		     "policies = ( { name = \"clear\"; action = \"bypass\"; } );\n"
 		     "%s\n";
 
@@ -44,8 +44,16 @@ struct gateway *inside_gateway(const char *b, const char *more)
 {
 	char conf[4096];
 
-	snprintf(conf, sizeof(conf), text, b, more);
+	snprintf(conf, sizeof(conf), text, b, "", more);
 	return gateway_new(0, conf);
+}
+
+struct conf *inside_conf(const char *b, const char *c)
+{
+	char conf[4096];
+
+	snprintf(conf, sizeof(conf), text, b, c, "");
+	return harness_conf(conf, strlen(conf), stderr);
 }
 
 struct frame inside_out_of(

@@ -13,6 +13,9 @@
 // b: further settings of tunnel "b"; more: further settings.
 struct gateway *inside_gateway(const char *b, const char *more);
 
+// The configuration with further settings of both tunnels.
+struct conf *inside_conf(const char *b, const char *c);
+
 // An IP packet out of the SA.
 struct frame inside_out_of(
 	struct gateway *g, const char *sa, unsigned int seq, const uint8_t *packet, uint16_t len);

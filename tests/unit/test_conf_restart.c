@@ -59,6 +59,27 @@ static void test_same(void **state)
 	check(PORTS, PORTS "cpus = { control = 0; workers = [ 1 ]; };\n", "");
 }
 
+#define SA(name, direction, digit)                                                                 \
+	"{ name = \"" name "\"; direction = \"" direction "\"; spi = \"0x100" digit                \
+	"\"; local = \"10.1.0.1\"; "                                                               \
+	"remote = \"10.1.0.2\"; cipher = \"null\"; auth = \"hmac-sha1-96\"; "                      \
+	"auth_key = \"00112233445566778899aabbccddeeff0011223" digit "\"; }"
+#define TUNNEL(host)                                                                               \
+	"sas = ( " SA("to", "out", "1") ", " SA("from", "in",                                      \
+		"2") " );\n"                                                                       \
+		     "tunnels = ( { name = \"t\"; out = \"to\"; in = \"from\"; addresses = [ "     \
+		     "\"169.254.1.1/30\" ];\n" host " } );\n"
+
+// Without any, the daemon has given up the privilege to make interfaces.
+static void test_first_host(void **state)
+{
+	(void)state;
+	check(PORTS TUNNEL(""), PORTS TUNNEL("host = \"tun0\";"),
+		"5: tunnel \"t\": host: is the first host, needs a restart");
+	check(PORTS TUNNEL("host = \"tun0\";"), PORTS TUNNEL("host = \"tun1\";"), "");
+	check(PORTS TUNNEL("host = \"tun0\";"), PORTS TUNNEL(""), "");
+}
+
 static void test_may(void **state)
 {
 	(void)state;
@@ -228,6 +249,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same),
+		cmocka_unit_test(test_first_host),
 		cmocka_unit_test(test_may),
 		cmocka_unit_test(test_may_not),
 		cmocka_unit_test(test_back_to_default),

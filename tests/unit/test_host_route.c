@@ -26,13 +26,14 @@ static char found[2048];
 
 static void note(void *arg, const struct host_route *r)
 {
-	const struct conf *conf = arg;
 	char to[IP_PREFIX_STRLEN], via[IP_ADDR_STRLEN], source[IP_ADDR_STRLEN];
 	size_t len = strlen(found);
 
-	snprintf(found + len, sizeof(found) - len, "%s via %s dev %s%s%s\n",
-		ip_prefix_format(to, &r->to), ip_addr_format(via, &r->via),
-		conf->ports[r->port].host, ip_addr_is_none(&r->source) ? "" : " src ",
+	(void)arg;
+	snprintf(found + len, sizeof(found) - len, "%s%s%s dev %s%s%s\n",
+		ip_prefix_format(to, &r->to), ip_addr_is_none(&r->via) ? "" : " via ",
+		ip_addr_is_none(&r->via) ? "" : ip_addr_format(via, &r->via), r->dev,
+		ip_addr_is_none(&r->source) ? "" : " src ",
 		ip_addr_is_none(&r->source) ? "" : ip_addr_format(source, &r->source));
 }
 
@@ -64,7 +65,7 @@ static void test_without_tunnels(void **state)
 		"0.0.0.0/0 via 192.0.2.254 dev wan0\n"
 		"2001:db8:9::/48 via fe80::9 dev wan0\n"
 		"10.9.0.0/16 via fe80::9 dev wan0\n"
-		"10.3.0.5/32 via :: dev lan0\n");
+		"10.3.0.5/32 dev lan0\n");
 }
 
 // A route into a tunnel, whose policy may be about more.
@@ -120,6 +121,22 @@ static void test_family(void **state)
 		"0.0.0.0/0 via 192.0.2.254 dev wan0 src 10.1.0.1\n");
 }
 
+// By the tunnel's own interface if it has an address of the family; else from a protected port,
+// since the peer may not know the addresses of others.
+static void test_into_tunnels(void **state)
+{
+	(void)state;
+	expect_routes("routes = ( { to = \"10.2.0.0/16\"; tunnel = \"t\"; },"
+		      "  { to = \"2001:db8:2::/48\"; tunnel = \"t\"; } );"
+		      "tunnels = ( { name = \"t\"; out = \"to\"; in = \"from\"; host = \"tun0\";"
+		      "  addresses = [ \"169.254.10.1/30\", \"fe80::9/64\" ]; } );",
+		"10.2.0.0/16 dev tun0\n"
+		"2001:db8:2::/48 dev lan0 src 2001:db8:1::1\n");
+	expect_routes("routes = ( { to = \"10.2.0.0/16\"; tunnel = \"t\"; } );"
+		      "tunnels = ( { name = \"t\"; out = \"to\"; in = \"from\"; } );",
+		"10.2.0.0/16 dev lan0 src 10.1.0.1\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +144,7 @@ int main(void)
 		cmocka_unit_test(test_covered),
 		cmocka_unit_test(test_part),
 		cmocka_unit_test(test_family),
+		cmocka_unit_test(test_into_tunnels),
 	};
 
 	return cmocka_run_group_tests(tests, conf_dir_make, conf_dir_remove);

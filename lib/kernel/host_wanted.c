@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host_iface.h"
+
+#define LINK_LOCAL 64 // bits of prefix
+
+#define IPV6_LINK_MTU 1280 // every link of IPv6 carries that (RFC 8200 5)
+
+static struct host_iface of_port(const struct conf_port *c)
+{
+	return (struct host_iface){.where = c->where,
+		.kind = "port",
+		.owner = c->name,
+		.name = c->host,
+		.mtu = c->mtu};
+}
+
+static struct host_iface of_tunnel(const struct conf_tunnel *c)
+{
+	return (struct host_iface){.where = c->where,
+		.kind = "tunnel",
+		.owner = c->name,
+		.name = c->host,
+		.is_tunnel = true};
+}
+
+static void addr_add(struct host_iface *i, const struct ip_addr *addr,
+	const struct conf_iface_addr *conf, unsigned int n)
+{
+	uint8_t len = LINK_LOCAL; // of the one that the gateway has chosen
+
+	for (unsigned int a = 0; a < n; a++)
+		if (ip_addr_equal(&conf[a].addr, addr))
+			len = (uint8_t)(conf[a].net.len - (ip_addr_is_v4(addr) ? IP_V4_BITS : 0));
+	i->addr[i->n] = *addr;
+	i->len[i->n++] = len;
+	i->has_ipv6 |= !ip_addr_is_v4(addr);
+}
+
+// The addresses of a port but its guests, which the kernel has already.
+static struct host_iface port_wanted(const struct conf_port *c, const struct snapshot_port *p)
+{
+	struct host_iface wanted = of_port(c);
+
+	wanted.mac = p->mac;
+	for (unsigned int a = 0; wanted.name != NULL && a < p->n_addrs - c->guests.n; a++)
+		addr_add(&wanted, &p->addrs[a], c->addrs, c->n_addrs);
+	return wanted;
+}
+
+// The largest packet that the SA sends in one piece. Without one, and with IPv6 always, at least
+// that which every link of IPv6 carries (RFC 8200 5).
+static uint16_t tunnel_mtu(const struct host_iface *i, const struct sa_out *out)
+{
+	uint16_t mtu = out != NULL ? sa_out_path(out)->mtu : IPV6_LINK_MTU;
+
+	return i->has_ipv6 ? (uint16_t)RTE_MAX(mtu, IPV6_LINK_MTU) : mtu;
+}
+
+static struct host_iface tunnel_wanted(
+	const struct conf *conf, const struct snapshot *s, const struct nexthop *into)
+{
+	const struct spd_policy *p = snapshot_tunnel(s, into);
+	const struct conf_tunnel *c =
+		&conf->tunnels[spd_place(s->spd, p) - spd_count_policies(s->spd)];
+	const struct iface *iface = &s->iface[into->iface];
+	struct host_iface wanted = of_tunnel(c);
+
+	for (unsigned int a = 0; a < iface->n_addrs; a++)
+		addr_add(&wanted, &iface->addrs[a], c->addrs, c->n_addrs);
+	wanted.mtu = tunnel_mtu(&wanted, p->out);
+	wanted.is_down = objects_out(s->objects, p->number) == NULL;
+	return wanted;
+}
+
+struct host_iface host_iface_of(const struct conf *conf, unsigned int i)
+{
+	return i < conf->n_ports ? of_port(&conf->ports[i])
+				 : of_tunnel(&conf->tunnels[i - conf->n_ports]);
+}
+
+struct host_iface host_iface_wanted(
+	const struct conf *conf, const struct snapshot *s, unsigned int host)
+{
+	if (host < conf->n_ports)
+		return port_wanted(&conf->ports[host], &s->port[host]);
+	if (s->iface[IFACE_HOST(host)].only != NULL)
+		return tunnel_wanted(conf, s, s->iface[IFACE_HOST(host)].only);
+	return (struct host_iface){0};
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which interfaces of hosts the thread has after a change, with interfaces of the test: sockets.
+#include "host_thread.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rte_mempool.h>
+
+#include "eal.h"
+#include "host_iface.h"
+#include "test.h"
+
+static struct worker worker;
+static struct conf_port port;
+static struct conf conf = {.n_workers = 1, .n_ports = 1, .ports = &port};
+static struct control control = {.conf = &conf, .lock = PTHREAD_MUTEX_INITIALIZER};
+static struct host_thread *thread;
+
+// --- interfaces ---
+
+static struct host_iface wanted[HOSTS_MAX];
+static int peer[HOSTS_MAX]; // the other end of the socket
+static unsigned int n_opened[HOSTS_MAX], n_set[HOSTS_MAX], n_closed[HOSTS_MAX], n_mtus[HOSTS_MAX];
+static bool runs, fails, carrier;
+
+struct host_iface host_iface_wanted(const struct conf *c, const struct snapshot *s, unsigned int i)
+{
+	(void)s;
+	assert_ptr_equal(c, &conf);
+	// Both may be replaced at any time, after the start.
+	if (runs)
+		assert_int_equal(pthread_mutex_trylock(&control.lock), EBUSY);
+	return wanted[i];
+}
+
+int host_iface_open(unsigned int host, const struct host_iface *i)
+{
+	int fds[2];
+
+	if (fails)
+		return -EIO;
+	assert_string_equal(i->name, wanted[host].name);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, fds), 0);
+	n_opened[host]++;
+	peer[host] = fds[1];
+	return fds[0];
+}
+
+int host_iface_set(unsigned int host, const struct host_iface *i)
+{
+	(void)i;
+	n_set[host]++;
+	return 0;
+}
+
+void host_iface_mtu(unsigned int host, const struct host_iface *i)
+{
+	(void)i;
+	n_mtus[host]++;
+}
+
+void host_iface_closed(unsigned int host)
+{
+	char octet;
+
+	assert_int_equal(recv(peer[host], &octet, 1, 0), -1); // nothing is left, and
+	assert_int_equal(send(peer[host], &octet, 1, 0), -1); // the other end is closed
+	close(peer[host]);
+	n_closed[host]++;
+}
+
+void host_iface_routes(const struct conf *c)
+{
+	(void)c;
+}
+
+void host_iface_carrier(int fd, bool up)
+{
+	(void)fd;
+	carrier = up;
+}
+
+// --- the thread ---
+
+static int confine(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+static void wake_worker(void *arg, unsigned int n)
+{
+	(void)arg;
+	(void)n;
+}
+
+#define FIRST PORTS_MAX // number of the first host of a tunnel
+#define TUNNEL                                                                                     \
+	{                                                                                          \
+		.name = "tun", .owner = "t", .kind = "tunnel", .is_tunnel = true, .mtu = 1400      \
+	}
+
+static int begin(void **state)
+{
+	static char name[] = "tap";
+
+	(void)state;
+	eal_start();
+	control.workers[0] = &worker;
+	control.pool = rte_pktmbuf_pool_create("test", 63, 0, 0, 2048, SOCKET_ID_ANY);
+	port.host = name;
+	wanted[0] = (struct host_iface){.name = name, .owner = "lan", .kind = "port", .mtu = 1500};
+	if (control.pool == NULL || host_thread_open(&thread, &control) < 0)
+		return -1;
+	runs = true;
+	return host_thread_start(thread, &control,
+		&(struct host_thread_io){.confine = confine, .wake = wake_worker});
+}
+
+static int end(void **state)
+{
+	(void)state;
+	host_thread_close(thread);
+	eal_stop();
+	return 0;
+}
+
+static void change(void)
+{
+	host_thread_change(thread, &control);
+}
+
+static bool tick(void)
+{
+	bool changed;
+
+	pthread_mutex_lock(&control.lock);
+	changed = host_thread_tick(thread, &control);
+	pthread_mutex_unlock(&control.lock);
+	return changed;
+}
+
+static void test_comes_and_goes(void **state)
+{
+	(void)state;
+	assert_int_equal(n_opened[0], 1);
+	for (unsigned int i = 1; i <= 3; i++) {
+		wanted[FIRST] = (struct host_iface)TUNNEL;
+		change();
+		assert_int_equal(n_opened[FIRST], i);
+		assert_non_null(worker.to_host[FIRST]);
+		wanted[FIRST].name = NULL;
+		change();
+		assert_int_equal(n_closed[FIRST], i);
+	}
+	assert_int_equal(n_opened[0], 1); // the other one stays
+	assert_int_equal(n_closed[0], 0);
+	assert_int_equal(n_set[0], 6);
+}
+
+static void test_another_name(void **state)
+{
+	unsigned int before = n_opened[FIRST];
+
+	(void)state;
+	wanted[FIRST] = (struct host_iface)TUNNEL;
+	change();
+	wanted[FIRST].name = "other";
+	change();
+	assert_int_equal(n_opened[FIRST], before + 2);
+	wanted[FIRST].name = NULL;
+	change();
+}
+
+// The next change tries again.
+static void test_refused_by_the_kernel(void **state)
+{
+	unsigned int before = n_opened[FIRST];
+
+	(void)state;
+	wanted[FIRST] = (struct host_iface)TUNNEL;
+	fails = true;
+	change();
+	fails = false;
+	assert_int_equal(n_opened[FIRST], before);
+	change();
+	assert_int_equal(n_opened[FIRST], before + 1);
+}
+
+static void test_state_and_mtu(void **state)
+{
+	(void)state;
+	assert_false(tick());
+	assert_true(carrier);
+	wanted[FIRST].is_down = true;
+	assert_false(tick());
+	assert_false(carrier);
+	wanted[FIRST].mtu = 1300;
+	assert_true(tick());
+	change();
+	assert_int_equal(n_mtus[FIRST], 1);
+	assert_false(tick());
+}
+
+static void test_packets(void **state)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(control.pool), *got = NULL;
+	char text[8] = "";
+
+	(void)state;
+	assert_non_null(m);
+	memcpy(rte_pktmbuf_append(m, 4), "to\0", 4);
+	assert_int_equal(rte_ring_enqueue(worker.to_host[FIRST], m), 0);
+	worker.host_wake(worker.host_wake_arg);
+	for (unsigned int i = 0; i < 5000 && recv(peer[FIRST], text, sizeof(text), 0) < 0; i++)
+		usleep(1000);
+	assert_string_equal(text, "to");
+	assert_int_equal(send(peer[FIRST], "from", 5, 0), 5);
+	for (unsigned int i = 0; i < 5000 && rte_ring_dequeue(worker.from_host, (void **)&got) < 0;
+		i++)
+		usleep(1000);
+	assert_non_null(got);
+	assert_string_equal(rte_pktmbuf_mtod(got, char *), "from");
+	assert_int_equal(got->port, FIRST);
+	rte_pktmbuf_free(got);
+	assert_int_equal(host_thread_packets(thread, FIRST).to, 1);
+	assert_int_equal(host_thread_packets(thread, FIRST).from, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_comes_and_goes),
+		cmocka_unit_test(test_another_name),
+		cmocka_unit_test(test_refused_by_the_kernel),
+		cmocka_unit_test(test_state_and_mtu),
+		cmocka_unit_test(test_packets),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
