@@ -43,6 +43,10 @@ typedef void complete_fn(const struct options *options, char **words, size_t n);
 complete_fn complete_change, complete_clear, complete_commands, complete_devices, complete_explain,
 	complete_file, complete_flush, complete_show, complete_trace;
 
+// Replaces words of a line, n of them: an abbreviation by the keyword, and singular and plural by
+// each other where the keyword is one of them. An ambiguous word ends the program after a message.
+void complete_abbreviations(const struct options *options, char **words, size_t n);
+
 struct command {
 	const char *name;
 	const char *synopsis; // arguments after the name
@@ -75,6 +79,10 @@ struct option_row {
 
 extern const struct option_row option_rows[];
 extern const size_t n_option_rows;
+
+// Reads options, over the defaults, and runs the command. argv begins with the name of the program,
+// and ends with NULL.
+enum exit_code command_line(const struct options *defaults, int argc, char **argv);
 
 // Whether a list of words, "sa, apply", has the word.
 bool word_is_of(const char *list, const char *word);

@@ -257,8 +257,10 @@ static void topics_print(FILE *out, const struct command *c)
 void help_print(FILE *out)
 {
 	fputs("Usage: culvertctl [-i INSTANCE] [--json] COMMAND\n"
+	      "       culvertctl [-i INSTANCE] [--json]\n"
 	      "\n"
-	      "Inspects a running culvertd, and changes its configuration at run time.\n"
+	      "Inspects a running culvertd, and changes its configuration at run time. Without\n"
+	      "COMMAND it is a shell; if its input is no terminal, each line is a command.\n"
 	      "\n",
 		out);
 	for (size_t i = 0; i < n_commands; i++)

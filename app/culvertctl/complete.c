@@ -6,6 +6,7 @@
 // A daemon that does not answer ends the program: words that it knows come last.
 #include "command.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +20,63 @@
 
 static const char *begun; // the word to complete
 
+// --- abbreviations ---
+
+#define CHOICES_MAX 32
+
+// The keywords that a word may be short for; names are never abbreviated.
+static struct choice {
+	const char *word;
+	bool last; // no word follows
+	char *found[CHOICES_MAX];
+	size_t n;
+	bool equal; // found[0] is the word, or differs from it in number alone
+} * choice;         // NULL: words are printed
+
+// Octets of a word without the end of its plural; *y: that was "ies".
+static size_t singular(const char *word, bool *y)
+{
+	size_t len = strlen(word);
+
+	*y = len > 3 && strcmp(word + len - 3, "ies") == 0;
+	if (*y)
+		return len - 3;
+	return len > 1 && word[len - 1] == 's' ? len - 1 : len;
+}
+
+// policy and policies, route and routes.
+static bool same_but_number(const char *a, const char *b)
+{
+	bool ya, yb;
+	size_t na = singular(a, &ya), nb = singular(b, &yb);
+
+	na -= yb && !ya && na > 1 && a[na - 1] == 'y';
+	nb -= ya && !yb && nb > 1 && b[nb - 1] == 'y';
+	return na == nb && strncmp(a, b, na) == 0;
+}
+
+static void choice_add(const char *word)
+{
+	bool same = strcmp(choice->word, word) == 0;
+
+	if (choice->equal && !same)
+		return;
+	if (same || same_but_number(choice->word, word)) {
+		choice->n = 0;
+		choice->equal = true;
+	} else if (strncmp(word, choice->word, strlen(choice->word)) != 0) {
+		return;
+	}
+	if (choice->n < CHOICES_MAX)
+		choice->found[choice->n++] = strdup(word);
+}
+
 static void offer(const char *word, const char *help)
 {
+	if (choice != NULL) {
+		choice_add(word);
+		return;
+	}
 	if (strncmp(word, begun, strlen(begun)) != 0)
 		return;
 	output_text(stdout, word);
@@ -34,6 +90,13 @@ static void offer_words(const char *const *words)
 {
 	for (; *words != NULL; words++)
 		offer(*words, "");
+}
+
+// A name is completed, but never abbreviated.
+static void offer_name(const char *name, const char *help)
+{
+	if (choice == NULL)
+		offer(name, help);
 }
 
 // --- words of the daemon ---
@@ -58,9 +121,13 @@ static void value_offer(json_t *seen, const json_t *value)
 static void values_offer(
 	const struct options *options, const char *list, const char *filter, const char *field)
 {
-	json_t *objects = query_get(instance_choose(options->instance), list, filter);
-	json_t *seen = json_object(), *object;
+	json_t *objects, *seen, *object;
 	size_t i;
+
+	if (choice != NULL)
+		return;
+	objects = query_get(instance_choose(options->instance), list, filter);
+	seen = json_object();
 
 	json_array_foreach(objects, i, object) value_offer(seen, json_object_get(object, field));
 	json_decref(seen);
@@ -117,9 +184,9 @@ static void filter_values_offer(
 static void pairs_offer(
 	const struct options *options, const struct query_list *list, char **words, size_t n)
 {
-	if (n % 2 == 0)
+	if (n % 2 == 0 && (choice == NULL || !choice->last)) // else it is the name of an object
 		filters_offer(list);
-	else
+	if (n % 2 == 1)
 		filter_values_offer(options, list, words[n - 1]);
 }
 
@@ -224,7 +291,7 @@ void complete_commands(const struct options *options, char **words, size_t n)
 void complete_file(const struct options *options, char **words, size_t n)
 {
 	(void)options, (void)words;
-	if (n == 0)
+	if (n == 0 && choice == NULL)
 		puts(":file");
 }
 
@@ -235,7 +302,7 @@ void complete_devices(const struct options *options, char **words, size_t n)
 
 	(void)options, (void)words, (void)n;
 	for (int i = 0; i < count; i++)
-		offer(nics[i].name, nics[i].interface);
+		offer_name(nics[i].name, nics[i].interface);
 	free(nics);
 }
 
@@ -301,28 +368,78 @@ static size_t options_take(struct options *options, char **words, const struct o
 	return n;
 }
 
+// Prints or chooses among the words that may follow n words.
+static void words_offer(const struct options *options, char **words, size_t n)
+{
+	const struct command *c = n > 0 ? command_find(words[0]) : NULL;
+
+	if (n == 0)
+		complete_commands(options, words, 0);
+	else if (c != NULL && c->complete != NULL)
+		c->complete(options, words + 1, n - 1);
+}
+
+static void ambiguous(const struct choice *c)
+{
+	fprintf(stderr, "%s: \"%s\" is ambiguous:", program_invocation_short_name, c->word);
+	for (size_t i = 0; i < c->n; i++)
+		fprintf(stderr, "%s %s", i > 0 ? "," : "", c->found[i]);
+	putc('\n', stderr);
+	exit(EXIT_USAGE);
+}
+
+// The keyword that a word is short for, or the word.
+static char *word_expand(
+	const struct options *options, char **words, size_t n, char *word, bool last)
+{
+	struct choice c = {.word = word, .last = last};
+
+	choice = &c;
+	words_offer(options, words, n);
+	choice = NULL;
+	if (c.n > 1)
+		ambiguous(&c);
+	return c.n == 1 ? c.found[0] : word;
+}
+
+void complete_abbreviations(const struct options *options, char **words, size_t n)
+{
+	char **plain = calloc(n + 1, sizeof(*plain)); // words that are no options
+	size_t n_plain = 0;
+	bool argument = false; // of an option
+
+	for (size_t i = 0; plain != NULL && i < n; i++) {
+		const struct option_row *o = argument ? NULL : option_of(words[i]);
+
+		if (!argument && words[i][0] != '-' && words[i][0] != '{') {
+			plain[n_plain] = NULL;
+			words[i] = word_expand(
+				options, plain, n_plain, words[i], words[i + 1] == NULL);
+			plain[n_plain++] = words[i];
+		}
+		argument = o != NULL && o->arg != NULL;
+	}
+	free(plain);
+}
+
 enum exit_code command_complete(const struct options *options, char **words)
 {
 	struct options given = *options;
 	const struct option_row *argument;
-	const struct command *c = NULL;
 	size_t n = 0;
 
 	begun = "";
 	for (char **w = words; *w != NULL; w++)
 		begun = *w;
 	n = options_take(&given, words, &argument);
-	if (n > 0)
-		c = command_find(words[0]);
 	if (argument != NULL) {
 		argument_offer(argument);
-	} else if (n == 0) {
-		complete_commands(&given, words, 0);
-		options_offer("");
-	} else if (begun[0] == '-') {
+	} else if (n > 0 && begun[0] == '-') {
 		options_offer(words[0]);
-	} else if (c != NULL && c->complete != NULL) {
-		c->complete(&given, words + 1, n - 1);
+	} else {
+		words_offer(&given, words, n);
+		if (n == 0)
+			options_offer("");
 	}
 	return EXIT_OK;
 }

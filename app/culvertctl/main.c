@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "shell.h"
 #include "version.h"
 
 // words: the command and its arguments, ends with NULL.
@@ -16,10 +17,8 @@ static enum exit_code command_run(const struct options *options, char **words)
 {
 	const struct command *c;
 
-	if (words[0] == NULL) {
-		help_print(stderr);
-		return EXIT_USAGE;
-	}
+	if (words[0] == NULL)
+		return shell_run(options);
 	c = command_find(words[0]);
 	if (c == NULL)
 		return command_unknown(words[0]);
@@ -82,10 +81,11 @@ static bool options_read(struct options *options, int argc, char **argv)
 	return true;
 }
 
-static enum exit_code run(int argc, char **argv)
+enum exit_code command_line(const struct options *defaults, int argc, char **argv)
 {
-	struct options options = {.packets = 10, .seconds = 60, .driver = "vfio-pci"};
+	struct options options = *defaults;
 
+	optind = 0; // getopt_long() begins again
 	if (!options_read(&options, argc, argv)) {
 		fputs("Try: culvertctl --help\n", stderr);
 		return EXIT_USAGE;
@@ -103,7 +103,8 @@ static enum exit_code run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	enum exit_code code = run(argc, argv);
+	static const struct options defaults = {.packets = 10, .seconds = 60, .driver = "vfio-pci"};
+	enum exit_code code = command_line(&defaults, argc, argv);
 
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
