@@ -316,6 +316,18 @@ static enum drop transit_slow_path(struct worker *w, struct pkt *p, const struct
 	return d;
 }
 
+// Each packet of the slow path looks up the routes to its two ends.
+static void prefetch_routes(const struct worker *w, const uint8_t place[], uint16_t n)
+{
+	const struct ip_addr *ends[2 * RX_BURST_MAX] = {NULL};
+
+	for (uint16_t i = 0; i < 2 * n; i++)
+		ends[i] = &w->flow_pkt[place[i / 2]].key.addr[i % 2];
+	route_prefetch(w->snapshot->routes, ends, 2u * n);
+}
+
+static_assert(2 * RX_BURST_MAX <= ROUTE_PREFETCH_MAX, "both ends of a burst");
+
 // Slow path of the packets of the burst at these places: their policies are looked up at once.
 static __rte_noinline void transit_slow_burst(
 	struct worker *w, struct flow *const flows[], uint8_t place[], uint16_t n)
@@ -324,6 +336,7 @@ static __rte_noinline void transit_slow_burst(
 	struct pkt *p[RX_BURST_MAX];
 	uint16_t kept = 0;
 
+	prefetch_routes(w, place, n);
 	for (uint16_t i = 0; i < n; i++) {
 		bool through;
 

@@ -76,6 +76,12 @@ const struct nexthop *route_find_from(
 const struct nexthop *route_find_outer(
 	const struct route_table *t, const struct ip_addr *src, const struct ip_addr *dst);
 
+// Prefetches the memory that the look-ups of n addresses read, each step for all of them before the
+// next one: they wait for it once and not one after the other.
+#define ROUTE_PREFETCH_MAX 128
+void route_prefetch(
+	const struct route_table *t, const struct ip_addr *const addr[], unsigned int n);
+
 // The route that has the next hop, which one of the functions above returned.
 static inline const struct route *route_of(const struct nexthop *nexthop)
 {

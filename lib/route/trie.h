@@ -62,14 +62,19 @@ void trie_change(struct trie *t, struct trie_nodes *nodes, const struct ip_prefi
 // otherwise.
 void trie_drop(struct trie *t, struct trie_nodes *nodes, const struct ip_prefix *to);
 
-static __rte_always_inline uint32_t trie_slot(
+static __rte_always_inline const _Atomic uint32_t *trie_slot_at(
 	const struct trie_nodes *nodes, uint32_t node, uint32_t i)
 {
 	// Not slab_at(): a constant size needs no multiplication.
 	const struct trie_node *n = (const struct trie_node *)nodes->slab.memory;
 
-	n += node & ~TRIE_NODE;
-	return atomic_load_explicit(&n->slot[i], memory_order_acquire);
+	return &n[node & ~TRIE_NODE].slot[i];
+}
+
+static __rte_always_inline uint32_t trie_slot(
+	const struct trie_nodes *nodes, uint32_t node, uint32_t i)
+{
+	return atomic_load_explicit(trie_slot_at(nodes, node, i), memory_order_acquire);
 }
 
 // The number of the longest prefix with an address of IPv4, in host byte order; 0: none.
