@@ -30,7 +30,7 @@ struct sealer sealer_new(enum peer peer)
 		.auth = auth_alg_find("none"),
 		.cipher_key = key};
 
-	single_gateway_key(key, peer);
+	attack_key(key, peer);
 
 	struct sealer s = {.peer = peer, .session = crypto_session_new(&k, CRYPTO_SEAL, "auto", 1)};
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "packet.h"
-#include "single_gateway.h"
+#include "attack_gateway.h"
 
 // Seals the packets of a peer for the gateway.
 struct sealer {

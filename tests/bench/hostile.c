@@ -13,7 +13,7 @@
 // The clocks run only while packets are processed, not while they are made, so that rate limits
 // apply as in a gateway without other work. docs/performance.md describes the kinds.
 //
-// attack: the packets; single_gateway: the gateways; nic: replaces their ports.
+// attack: the packets; attack_gateway, single_gateway: the gateways; nic: replaces their ports.
 
 #include <getopt.h>
 #include <stdio.h>
@@ -90,7 +90,7 @@ static struct side *side_new(const struct attack *a, const struct attack *other,
 
 	if (s == NULL)
 		die("no memory");
-	s->gateway = single_gateway_new(a != NULL, flows);
+	s->gateway = single_gateway_new(a != NULL, attack_conf(flows));
 	s->legit = sealer_new(PEER_B);
 	s->mallory = sealer_new(PEER_M);
 

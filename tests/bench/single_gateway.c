@@ -23,82 +23,6 @@
 #define REASSEMBLY_SHARE   4
 #define REASSEMBLY_SECONDS 15
 
-// The configuration before the SAs. Arguments: settings of the flow table.
-static const char form[] =
-	"flows = { %s };\n"
-	"ports = (\n"
-	"  { name = \"lan\"; device = \"net_null0\";\n"
-	"    addresses = [ \"10.1.0.1/16\", \"2001:db8:1::1/64\" ]; },\n"
-	"  { name = \"wan\"; device = \"net_null1\";\n"
-	"    addresses = [ \"198.18.0.1/16\", \"2001:db8:f::1/64\" ]; } );\n"
-	"routes = ( { to = \"0.0.0.0/0\"; via = \"198.18.0.2\"; },\n"
-	"  { to = \"2001:db8:3::/64\"; via = \"2001:db8:f::2\"; } );\n"
-	"neighbours = (\n"
-	"  { address = \"10.1.0.2\"; mac = \"02:00:00:00:02:00\"; },\n"
-	"  { address = \"2001:db8:1::2\"; mac = \"02:00:00:00:02:00\"; },\n"
-	"  { address = \"198.18.0.2\"; mac = \"02:00:00:00:02:01\"; },\n"
-	"  { address = \"198.18.0.3\"; mac = \"02:00:00:00:02:01\"; },\n"
-	"  { address = \"198.18.0.4\"; mac = \"02:00:00:00:02:01\"; },\n"
-	"  { address = \"2001:db8:f::2\"; mac = \"02:00:00:00:02:01\"; } );\n"
-	"policies = (\n"
-	"  { name = \"b\"; local = \"10.1.0.0/16\"; remote = \"10.2.0.0/16\";\n"
-	"    action = \"protect\"; out = \"out0\"; in = \"in0\"; },\n"
-	"  { name = \"m\"; local = \"10.1.0.0/16\"; remote = \"10.3.0.0/16\";\n"
-	"    action = \"protect\"; out = \"out1\"; in = \"in1\"; },\n"
-	"  { name = \"m6\"; local = \"2001:db8:1::/64\"; remote = \"2001:db8:3::/64\";\n"
-	"    action = \"protect\"; out = \"out1\"; in = \"in1\"; },\n"
-	"  { name = \"n\"; local = \"10.1.0.0/16\"; remote = \"10.4.0.0/16\";\n"
-	"    action = \"protect\"; out = \"out2\"; in = \"in2\"; } );\n"
-	"sas = (\n";
-
-void single_gateway_key(uint8_t key[CRYPTO_CIPHER_KEY_MAX], enum peer peer)
-{
-	for (unsigned int i = 0; i < CRYPTO_CIPHER_KEY_MAX; i++)
-		key[i] = (uint8_t)((peer + 1) * 59 + i * 37);
-}
-
-static void sa_write(FILE *f, enum peer peer, bool out)
-{
-	uint8_t key[CRYPTO_CIPHER_KEY_MAX];
-
-	single_gateway_key(key, peer);
-	fprintf(f,
-		"%s{ name = \"%s%u\"; direction = \"%s\"; spi = \"%u\"; local = \"198.18.0.1\"; "
-		"remote = \"198.18.0.%u\"; cipher = \"aes-128-gcm\"; cipher_key = \"",
-		peer > 0 || out ? "," : "", out ? "out" : "in", peer, out ? "out" : "in",
-		(out ? PEER_SPI_OUT : PEER_SPI_IN) + peer, 2 + peer);
-	for (unsigned int i = 0; i < 20; i++) // the two directions have different keys
-		fprintf(f, "%02x", key[i] ^ (out ? 0xff : 0));
-	fprintf(f, "\";%s }\n", peer == PEER_N ? " udp = { };" : "");
-}
-
-static struct conf *conf_new(unsigned int flows_max)
-{
-	int fd = memfd_create("bench", MFD_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-	char path[32], flows[32] = "";
-
-	if (f == NULL || fchmod(fd, 0600) < 0)
-		die("no file for the configuration");
-	if (flows_max > 0)
-		snprintf(flows, sizeof(flows), "max = %u;", flows_max);
-	fprintf(f, form, flows);
-	for (enum peer peer = 0; peer < PEERS; peer++) {
-		sa_write(f, peer, false);
-		sa_write(f, peer, true);
-	}
-	fprintf(f, ");\n");
-	fflush(f);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-
-	struct conf *conf = conf_load(path, NULL, stderr);
-
-	fclose(f);
-	if (conf == NULL)
-		die("the configuration is refused");
-	return conf;
-}
-
 static void solicit_nothing(
 	void *arg, uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to)
 {
@@ -204,13 +128,33 @@ static void flows_new(struct single_gateway *g)
 		die("no memory for flows");
 }
 
-struct single_gateway *single_gateway_new(unsigned int id, unsigned int flows_max)
+struct conf *single_gateway_conf(const char *text)
+{
+	int fd = memfd_create("bench", MFD_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+	char path[32];
+
+	if (f == NULL || fchmod(fd, 0600) < 0)
+		die("no file for the configuration");
+	fputs(text, f);
+	fflush(f);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+
+	struct conf *conf = conf_load(path, NULL, stderr);
+
+	fclose(f);
+	if (conf == NULL)
+		die("the configuration is refused");
+	return conf;
+}
+
+struct single_gateway *single_gateway_new(unsigned int id, struct conf *conf)
 {
 	struct single_gateway *g = calloc(1, sizeof(*g));
 
 	if (g == NULL)
 		die("no memory");
-	g->conf = conf_new(flows_max);
+	g->conf = conf;
 	g->conf->n_workers = id + 1; // arrays indexed by worker have room for this one
 	g->qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE,
 		RTE_ALIGN_CEIL(rte_rcu_qsbr_get_memsize(id + 1), RTE_CACHE_LINE_SIZE));

@@ -2,21 +2,11 @@
 // One gateway with one worker and the daemon's defaults. It has a clock that runs only while
 // packets are processed, and the part of the control thread that packets cause to run: events and
 // neighbours.
-//
-//   10.1.0.0/16, 2001:db8:1::/64 --[LAN] gateway [WAN]-- 198.18.0.0/16, 2001:db8:f::/64
-//
-// Networks of the tunnels: of peer B (198.18.0.2) 10.2.0.0/16, of peer M (198.18.0.3) 10.3.0.0/16
-// and 2001:db8:3::/64, by ESP in UDP of peer N (198.18.0.4) 10.4.0.0/16.
 #pragma once
 
 #include "pipeline.h"
 
 enum { LAN, WAN };
-enum peer { PEER_B, PEER_M, PEER_N, PEERS };
-
-#define PEER_SPI_IN  0x1000 // of peer B; those of the others follow
-#define PEER_SPI_OUT 0x2000
-
 struct single_gateway {
 	struct conf *conf;
 	struct snapshot *snapshot;
@@ -31,13 +21,13 @@ struct single_gateway {
 	uint64_t control_ms; // last run of the control thread, by the same clock
 };
 
-// Makes a gateway with room for flows_max flows, 0: the default. id is that of the worker, which
-// distinguishes the gateways of one process. Ends the program on failure.
-struct single_gateway *single_gateway_new(unsigned int id, unsigned int flows_max);
-void single_gateway_free(struct single_gateway *g);
+// Reads the text of a configuration of the ports lan and wan. Ends the program on failure.
+struct conf *single_gateway_conf(const char *text);
 
-// Keying material of the SA from a peer.
-void single_gateway_key(uint8_t key[CRYPTO_CIPHER_KEY_MAX], enum peer peer);
+// Makes a gateway of the configuration, which is then the gateway's. id is that of the worker,
+// which distinguishes the gateways of one process. Ends the program on failure.
+struct single_gateway *single_gateway_new(unsigned int id, struct conf *conf);
+void single_gateway_free(struct single_gateway *g);
 
 // The control thread's processing of events, once in a millisecond of the gateway's clock.
 void single_gateway_control(struct single_gateway *g);

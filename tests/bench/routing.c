@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The cost of routes for the flows that go by them, in TSC cycles for each packet:
+//
+//   bench_routing [--routes N] [--flows N] [--changes N] [--rounds N] [--json]
+//
+//   first    the first packet of a flow, with 10 routes, and with N (a million) in their place
+//   changes  a packet of one of N (a million) established flows, alone, and while N (1000) routes
+//            that no flow goes by come or go each second
+//
+// Two gateways in one process pass batches of the same kind in turn, so that other load of the
+// machine affects both. Packets of 64 octets, in clear, bursts of 32. Changes are made while the
+// clock is stopped: the control thread has a CPU of its own. decided: flows that were decided
+// again.
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_udp.h>
+
+#include "die.h"
+#include "flow_table.h"
+#include "median.h"
+#include "nic.h"
+#include "packet.h"
+#include "route_change.h"
+#include "route_set.h"
+#include "single_gateway.h"
+
+#define BURST       32
+#define ROUNDS      301
+#define ROUNDS_MAX  9999
+#define FEW_ROUTES  10
+#define FLOWS_MORE  65536 // room in the table of flows
+#define FLOW_ROUTES 1000  // that the established flows go by
+
+struct packet {
+	struct rte_ether_hdr eth;
+	struct rte_ipv4_hdr ip;
+	struct rte_udp_hdr udp;
+	uint8_t data[64 - sizeof(struct rte_ipv4_hdr) - sizeof(struct rte_udp_hdr)];
+} __rte_packed __rte_aligned(2);
+
+struct options {
+	unsigned int routes, flows, changes, rounds;
+	bool json;
+};
+
+struct side {
+	struct single_gateway *gateway;
+	struct route *route; // that packets go by
+	unsigned int n_routes;
+	unsigned int flows;   // 0: each packet begins one
+	unsigned int changes; // a second
+	double due;           // of them
+	bool added;           // the route that comes and goes
+	uint64_t seed, changed;
+	uint32_t begun; // flows
+	struct batch batch;
+};
+
+static struct conf *conf_of(unsigned int flows)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		"flows = { max = %u; timeouts = { udp = 100000; }; };\n"
+		"ports = (\n"
+		"  { name = \"lan\"; device = \"net_null0\"; side = \"protected\"; addresses = [ "
+		"\"10.1.0.1/16\" ]; },\n"
+		"  { name = \"wan\"; device = \"net_null1\"; side = \"protected\"; addresses = [ "
+		"\"198.18.0.1/16\" ]; } );\n"
+		"neighbours = ( { address = \"198.18.0.2\"; mac = \"02:00:00:00:02:01\"; } );\n"
+		"policies = ( { name = \"all\"; action = \"bypass\"; } );\n",
+		flows + FLOWS_MORE);
+	return single_gateway_conf(text);
+}
+
+static void route_add(struct side *s, const struct route *r)
+{
+	if (route_put(s->gateway->snapshot->routes, r) != 0)
+		die("no room for routes");
+}
+
+static struct route random_route(uint64_t *seed)
+{
+	struct route r;
+
+	do
+		r = route_of_set(seed, IP_V4);
+	while (ip_addr_v4(&r.to.addr) % 256 == 10 || ip_addr_v4(&r.to.addr) % 256 == 127 ||
+		ip_addr_v4(&r.to.addr) % 256 == 198);
+	r.owner = ROUTE_KERNEL;
+	r.nexthop.iface = WAN;
+	r.nexthop.gateway = ip_addr_from_v4(RTE_BE32(RTE_IPV4(198, 18, 0, 2)));
+	return r;
+}
+
+static struct side *side_new(unsigned int id, unsigned int routes, unsigned int flows,
+	unsigned int room, unsigned int changes)
+{
+	struct side *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		die("no memory");
+	s->gateway = single_gateway_new(id, conf_of(room));
+	while (flow_table_fill(s->gateway->flows))
+		;
+	s->route = calloc(routes, sizeof(s->route[0]));
+	s->batch.stride = (uint32_t)RTE_ALIGN_CEIL(sizeof(struct packet), RTE_CACHE_LINE_SIZE);
+	s->batch.n = BATCH_MAX;
+	s->batch.warm = s->batch.n / 4;
+	s->batch.frame = aligned_alloc(RTE_CACHE_LINE_SIZE, (size_t)s->batch.stride * s->batch.n);
+	if (s->route == NULL || s->batch.frame == NULL)
+		die("no memory");
+	s->seed = 7;
+	s->flows = flows;
+	s->changes = changes;
+	s->n_routes = routes;
+	for (unsigned int i = 0; i < routes; i++) {
+		s->route[i] = random_route(&s->seed);
+		route_add(s, &s->route[i]);
+	}
+	return s;
+}
+
+static void side_free(struct side *s)
+{
+	single_gateway_free(s->gateway);
+	free(s->route);
+	free(s->batch.frame);
+	free(s);
+}
+
+// The i-th flow of a side: its route, addresses and ports follow from the number.
+static void packet_make(const struct side *s, struct packet *p, uint32_t i)
+{
+	uint64_t seed = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	const struct route *r = &s->route[random_below(&seed, s->n_routes)];
+	const struct ip_addr dst = addr_in(&seed, &r->to);
+
+	*p = (struct packet){
+		.eth.ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4),
+		.ip = {.version_ihl = RTE_IPV4_VHL_DEF,
+			.total_length = RTE_BE16(sizeof(*p) - sizeof(p->eth)),
+			.time_to_live = 64,
+			.next_proto_id = IPPROTO_UDP,
+			.src_addr = rte_cpu_to_be_32(RTE_IPV4(10, 1, 1, 1) + i % 60000),
+			.dst_addr = ip_addr_v4(&dst)},
+		.udp = {.src_port = rte_cpu_to_be_16((uint16_t)(1 + i / 60000)),
+			.dst_port = RTE_BE16(5001),
+			.dgram_len = RTE_BE16(sizeof(p->udp) + sizeof(p->data))},
+	};
+	memcpy(&p->eth.dst_addr, mac_of_port(LAN), sizeof(p->eth.dst_addr));
+	p->eth.src_addr.addr_bytes[0] = 2;
+	p->ip.hdr_checksum = rte_ipv4_cksum(&p->ip);
+}
+
+static void batch_make(struct side *s)
+{
+	for (unsigned int i = 0; i < s->batch.n; i++) {
+		bool first = s->flows == 0 || s->begun < s->flows;
+
+		packet_make(s, (struct packet *)batch_frame(&s->batch, i),
+			first ? s->begun++ : random_below(&s->seed, s->flows));
+		s->batch.len[i] = sizeof(struct packet);
+	}
+}
+
+static void lost(const struct single_gateway *g, unsigned int n)
+{
+	for (enum drop d = 1; d < DROP_COUNT; d++)
+		if (g->worker->counters.drops[d] > 0)
+			fprintf(stderr, "%s %lu\n", drop_info[d].name,
+				g->worker->counters.drops[d]);
+	die("%u packets were not sent", n);
+}
+
+static void run(struct side *s, unsigned int first, unsigned int end, uint64_t clock)
+{
+	struct single_gateway *g = s->gateway;
+	struct tx_buffer *tx = &g->worker->tx[WAN];
+	struct rte_mbuf *m[BURST];
+
+	for (; first < end; first += BURST) {
+		nic_receive(g->pool, m, &s->batch, first, BURST, LAN);
+		single_gateway_pass(g, m, BURST, rte_rdtsc() - clock);
+		if (tx->n != BURST)
+			lost(g, BURST - tx->n);
+		tx->n = 0;
+		nic_send(tx->m, BURST);
+	}
+}
+
+// A route that no flow goes by comes, or goes again.
+static void change(struct side *s)
+{
+	struct route_table *t = s->gateway->snapshot->routes;
+	struct route r = s->route[0];
+
+	// 100.64.0.0/10 (RFC 6598) is in no other route.
+	r.to = (struct ip_prefix){
+		.addr = ip_addr_from_v4(RTE_BE32(RTE_IPV4(100, 64, 1, 0))), .len = IP_V4_BITS + 24};
+	if (s->added)
+		route_delete(t, &r.to, &r.from, r.owner);
+	else
+		route_add(s, &r);
+	s->added = !s->added;
+	route_table_release(t, route_table_removed(t)); // no packet is in the gateway
+	s->changed++;
+}
+
+// Returns the mean cycles of a packet, without the first ones, which fill the caches.
+static double batch_run(struct side *s)
+{
+	uint64_t clock, from, to, began = s->gateway->now;
+
+	batch_make(s);
+	clock = rte_rdtsc() - s->gateway->now;
+	run(s, 0, s->batch.warm, clock);
+	from = rte_rdtsc_precise();
+	run(s, s->batch.warm, s->batch.n, clock);
+	to = rte_rdtsc_precise();
+	s->gateway->now = to - clock;
+	single_gateway_control(s->gateway);
+	s->due += (double)(s->gateway->now - began) / (double)rte_get_tsc_hz() * s->changes;
+	for (; s->due >= 1; s->due--)
+		change(s);
+	return (double)(to - from) / (s->batch.n - s->batch.warm);
+}
+
+// How often the decisions of all flows were written.
+static uint64_t decisions(const struct side *s)
+{
+	const struct flow_table *t = s->gateway->flows;
+	uint64_t n = 0;
+
+	for (uint32_t i = 1; i <= t->n_filled; i++)
+		n += (t->entry[i].dir[0].mark + t->entry[i].dir[1].mark) / FLOW_WRITTEN;
+	return n;
+}
+
+struct row {
+	double alone, with, ratio;
+	uint64_t decided, changed;
+};
+
+static struct row measure(struct side *alone, struct side *with, unsigned int rounds)
+{
+	static double a[ROUNDS_MAX], b[ROUNDS_MAX], ratio[ROUNDS_MAX];
+	struct row row;
+
+	while (alone->begun < alone->flows || with->begun < with->flows) {
+		batch_run(alone);
+		batch_run(with);
+	}
+	row.decided = decisions(with);
+	row.changed = with->changed;
+	for (unsigned int i = 0; i < rounds; i++) {
+		a[i] = batch_run(alone);
+		b[i] = batch_run(with);
+		ratio[i] = b[i] / a[i];
+	}
+	row.alone = median(a, rounds);
+	row.with = median(b, rounds);
+	row.ratio = median(ratio, rounds);
+	row.decided = decisions(with) - row.decided;
+	row.changed = with->changed - row.changed;
+	side_free(alone);
+	side_free(with);
+	return row;
+}
+
+static void first_run(const struct options *o)
+{
+	unsigned int room = BATCH_MAX * o->rounds;
+	struct row row = measure(
+		side_new(0, FEW_ROUTES, 0, room, 0), side_new(1, o->routes, 0, room, 0), o->rounds);
+
+	printf(o->json ? "{\"row\":\"first\",\"routes\":%u,\"few\":%.1f,\"many\":%.1f,\"ratio\":%."
+			 "3f}\n"
+		       : "first    %u routes instead of 10: %.0f, %.0f, ratio %.3f\n",
+		o->routes, row.alone, row.with, row.ratio);
+}
+
+static void changes_run(const struct options *o)
+{
+	struct row row = measure(side_new(0, FLOW_ROUTES, o->flows, o->flows, 0),
+		side_new(1, FLOW_ROUTES, o->flows, o->flows, o->changes), o->rounds);
+
+	printf(o->json ? "{\"row\":\"changes\",\"flows\":%u,\"changes\":%lu,\"decided\":%lu,"
+			 "\"alone\":%.1f,\"with\":%.1f,\"ratio\":%.3f}\n"
+		       : "changes  %u flows, %lu changes, %lu decided again: %.0f, %.0f, ratio "
+			 "%.3f\n",
+		o->flows, row.changed, row.decided, row.alone, row.with, row.ratio);
+}
+
+static unsigned int number(const char *name, const char *from, unsigned long max)
+{
+	char *end;
+	unsigned long v = strtoul(from, &end, 10);
+
+	if (*end != '\0' || v < 1 || v > max)
+		die("%s: not a number from 1 to %lu", name, max);
+	return (unsigned int)v;
+}
+
+static void options_read(struct options *o, int argc, char **argv)
+{
+	static const struct option longs[] = {{"routes", required_argument, NULL, 'n'},
+		{"flows", required_argument, NULL, 'f'}, {"changes", required_argument, NULL, 'c'},
+		{"rounds", required_argument, NULL, 'r'}, {"json", no_argument, NULL, 'j'}, {0}};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		if (c == 'n')
+			o->routes = number("routes", optarg, 1000000);
+		else if (c == 'f')
+			o->flows = number("flows", optarg, 2000000);
+		else if (c == 'c')
+			o->changes = number("changes", optarg, 1000000);
+		else if (c == 'r')
+			o->rounds = number("rounds", optarg, ROUNDS_MAX);
+		else if (c == 'j')
+			o->json = true;
+		else
+			exit(2);
+	}
+	if (optind != argc)
+		die("what is '%s'?", argv[optind]);
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {.routes = 1000000, .flows = 1000000, .changes = 1000, .rounds = ROUNDS};
+
+	options_read(&o, argc, argv);
+	nic_start(1);
+	first_run(&o);
+	changes_run(&o);
+	nic_stop();
+	return EXIT_SUCCESS;
+}
