@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Groups: an SA for each direction, and its successors. charon's reqid would name them, but after
-// an IKE_SA was made again two CHILD_SAs with different selectors may have the same one; so the
-// gateway is given another reqid for the second.
+// an IKE_SA was made again two CHILD_SAs with different selectors may have the same one, and so
+// have those of two peers with equal selectors; so the gateway is given another reqid for the
+// second.
 #include "kernel.h"
 
 #define FIRST_NUMBER 0x80000000u // charon's own begin with 1
 
 struct kernel_group {
 	uint32_t reqid;  // charon's
+	uint32_t peer;   // as kernel_peer()
 	uint32_t number; // the gateway's
 	linked_list_t *local, *remote;
 	unsigned int users; // SAs
@@ -68,15 +70,18 @@ struct kernel_group *group_get(
 {
 	enumerator_t *e = k->groups->create_enumerator(k->groups);
 	struct kernel_group *group = NULL, *found = NULL;
+	const uint32_t peer = kernel_peer();
 
 	while (found == NULL && e->enumerate(e, &group))
-		if (group->reqid == reqid && same_selectors(group->local, local) &&
+		if (group->reqid == reqid && group->peer == peer &&
+			same_selectors(group->local, local) &&
 			same_selectors(group->remote, remote))
 			found = group;
 	e->destroy(e);
 	if (found == NULL) {
 		found = malloc(sizeof(*found));
 		*found = (struct kernel_group){.reqid = reqid,
+			.peer = peer,
 			.number = number_choose(k, reqid),
 			.local = selectors_clone(local),
 			.remote = selectors_clone(remote)};
@@ -105,12 +110,12 @@ uint32_t group_number_of(
 	struct kernel *k, uint32_t reqid, traffic_selector_t *local, traffic_selector_t *remote)
 {
 	enumerator_t *e = k->groups->create_enumerator(k->groups);
-	uint32_t number = reqid;
+	uint32_t number = reqid, peer = kernel_peer();
 	struct kernel_group *group;
 
-	while (e->enumerate(e, &group))
-		if (group->reqid == reqid && is_selector(group->local, local) &&
-			is_selector(group->remote, remote))
+	while (e->enumerate(e, &group)) // a trap is no peer's
+		if (group->reqid == reqid && (peer == 0 || group->peer == peer) &&
+			is_selector(group->local, local) && is_selector(group->remote, remote))
 			number = group->number;
 	e->destroy(e);
 	return number;

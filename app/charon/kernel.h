@@ -19,7 +19,8 @@ struct kernel_sa {
 	ipsec_mode_t mode;
 	char name[NAME_SIZE]; // of the gateway's SA; empty: it has none yet
 	host_t *src, *dst;
-	struct kernel_group *group; // NULL: it has no name
+	uint32_t if_id;             // of the tunnel that it belongs to; 0: it has policies
+	struct kernel_group *group; // NULL: it has no name, or an if_id
 };
 
 struct kernel {

@@ -2,7 +2,8 @@
 // charon's policies, one for each direction and CHILD_SA, as policies of the gateway, one for each
 // pair of selectors, class and reqid; of a range of addresses, one for each of its prefixes. While
 // keys change, several CHILD_SAs use one: the gateway sends by the newest SA with the reqid, and
-// receives by all.
+// receives by all. With an if_id, charon's policies mean a tunnel of the gateway, which has no
+// policies for it.
 #include "kernel.h"
 
 #include <arpa/inet.h>
@@ -24,6 +25,7 @@ struct policy {
 	uint32_t number; // the gateway's
 	uint32_t peer;   // whose share it uses, as kernel_peer()
 	bool bypass;
+	uint32_t if_id;           // 0: none
 	unsigned int pieces;      // policies of the gateway
 	char settings[TEXT_SIZE]; // without name, reqid and addresses
 	traffic_selector_t *local, *remote;
@@ -107,6 +109,8 @@ static bool settings_write(
 			data->prio == POLICY_PRIORITY_ROUTED ? " trap = true;" : "");
 	else
 		fprintf(f, " action = \"%s\";", data->type == POLICY_PASS ? "bypass" : "discard");
+	if (id->if_id != 0)
+		fprintf(f, " if_id = %u;", id->if_id);
 	fclose(f);
 	return good;
 }
@@ -178,6 +182,8 @@ static bool policy_apply(struct kernel *k, struct policy *p)
 	size_t size;
 	FILE *f;
 
+	if (p->if_id != 0)
+		return true;
 	p->pieces = n_local * n_remote;
 	if (p->pieces == 0 || p->pieces > PIECES_MAX) {
 		DBG1(DBG_KNL,
@@ -197,10 +203,10 @@ static bool policy_remove(struct kernel *k, const struct policy *p)
 {
 	char name[PIECE_NAME_SIZE], *changes;
 	size_t size;
-	FILE *f = open_memstream(&changes, &size);
+	FILE *f = p->pieces > 0 ? open_memstream(&changes, &size) : NULL;
 
 	if (f == NULL)
-		return false;
+		return p->pieces == 0;
 	for (unsigned int i = 0; i < p->pieces; i++) {
 		piece_name(name, p, i);
 		fprintf(f, "policy del %s\n", name);
@@ -329,6 +335,7 @@ static struct policy *policy_make(struct kernel *k, const char *settings, uint32
 		.number = number,
 		.peer = kernel_peer(),
 		.bypass = data->type == POLICY_PASS,
+		.if_id = id->if_id,
 		.local = local->clone(local),
 		.remote = remote->clone(remote),
 		.uses = linked_list_create()};

@@ -95,7 +95,10 @@ static bool settings_write(FILE *f, const struct kernel_sa *sa, const kernel_ips
 	fprintf(f, "sa add { name = \"%s\"; direction = \"%s\"; mode = \"%s\"; spi = \"0x%08x\";",
 		sa->name, sa->inbound ? "in" : "out",
 		data->mode == MODE_TUNNEL ? "tunnel" : "transport", sa->spi);
-	fprintf(f, " reqid = 0x%x;", group_number(sa->group));
+	if (sa->if_id != 0)
+		fprintf(f, " if_id = %u;", sa->if_id);
+	else
+		fprintf(f, " reqid = 0x%x;", group_number(sa->group));
 	fprintf(f, " peer_id = 0x%x;", kernel_peer());
 	if (!sa->inbound)
 		fprintf(f, " late = %s;", data->initiator ? "false" : "true");
@@ -297,8 +300,11 @@ status_t sa_add(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_add_sa_
 		ends_set(sa, id->src, id->dst);
 	sa->mode = data->mode;
 	group_put(k, sa->group);
-	sa->group = group_get(k, data->reqid, data->inbound ? data->dst_ts : data->src_ts,
-		data->inbound ? data->src_ts : data->dst_ts);
+	sa->if_id = id->if_id;
+	sa->group = id->if_id != 0
+			    ? NULL
+			    : group_get(k, data->reqid, data->inbound ? data->dst_ts : data->src_ts,
+				      data->inbound ? data->src_ts : data->dst_ts);
 	name_choose(k, sa);
 
 	FILE *f = fmemopen(text, sizeof(text), "w");

@@ -27,8 +27,8 @@ static inline const char *sa_unknown(
 		return "mark_in or mark_out";
 	if (sa->mark.value != 0 || sa->mark.mask != 0)
 		return "set_mark_in or set_mark_out";
-	if (id->if_id != 0)
-		return "if_id_in or if_id_out";
+	if (id->if_id != 0 && sa->mode != MODE_TUNNEL)
+		return "if_id_in or if_id_out in transport mode";
 	if (sa->interface != NULL)
 		return "interface";
 	if (sa->label != NULL)
@@ -44,8 +44,8 @@ static inline const char *policy_unknown(
 {
 	if (id->mark.value != 0 || id->mark.mask != 0)
 		return "mark_in or mark_out";
-	if (id->if_id != 0)
-		return "if_id_in or if_id_out";
+	if (id->if_id != 0 && policy->type != POLICY_IPSEC)
+		return "if_id_in or if_id_out of a shunt";
 	if (id->interface != NULL)
 		return "interface";
 	if (id->label != NULL)
@@ -53,8 +53,6 @@ static inline const char *policy_unknown(
 #if STRONGSWAN_VERSION >= 50914
 	if (policy->hw_offload != HW_OFFLOAD_NO && policy->hw_offload != HW_OFFLOAD_AUTO)
 		return "hw_offload";
-#else
-	(void)policy;
 #endif
 	return NULL;
 }

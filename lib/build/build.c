@@ -155,6 +155,18 @@ static void tunnel_host_build(struct snapshot *s, const struct snapshot *running
 	s->iface[n].only = &t->into;
 }
 
+// The port in front of the SAs of a tunnel; of IKE, that may be any unprotected one.
+static uint16_t port_of(const struct snapshot *s, const struct spd_policy *tunnel)
+{
+	uint16_t i = 0;
+
+	if (tunnel->group == 0)
+		return build_port_of(s, &tunnel->in[0]->sa.opt.local);
+	while (i + 1 < s->n_ports && !s->iface[i].unprotected)
+		i++;
+	return i;
+}
+
 // After the policies, which have the names of tunnels.
 static void tunnels_build(
 	struct snapshot *s, const struct conf *conf, const struct snapshot *running)
@@ -170,7 +182,7 @@ static void tunnels_build(
 			.on_link = &t->into,
 			.own_link_local = &t->own_link_local,
 			.n_addrs = tunnel_addrs_build(t, &conf->tunnels[i]),
-			.port = build_port_of(s, &p->in[0]->sa.opt.local),
+			.port = port_of(s, p),
 			.tunnel = p};
 		if (conf->tunnels[i].host != NULL)
 			tunnel_host_build(s, running, &s->iface[p->iface], t);

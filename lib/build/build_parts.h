@@ -59,16 +59,6 @@ struct build_kind {
 int build_numbers(const struct build_kind *kind, void *objects, unsigned int n, const void *running,
 	unsigned int n_running);
 
-static inline bool build_ports_equal(const struct acl_port_range *a, const struct acl_port_range *b)
-{
-	return a->min == b->min && a->max == b->max;
-}
-
-static inline bool build_prefixes_equal(const struct ip_prefix *a, const struct ip_prefix *b)
-{
-	return a->len == b->len && ip_addr_equal(&a->addr, &b->addr);
-}
-
 // The packets that a rule is about, with the same numbers of interfaces; whether two are the same.
 struct classifier_match build_match(const struct conf_match *c);
 bool build_matches_equal(const struct classifier_match *a, const struct classifier_match *b);

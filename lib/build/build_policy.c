@@ -18,7 +18,7 @@ struct spd_policy build_policy(const struct conf_policy *c)
 {
 	struct spd_policy p = {
 		.action = c->action,
-		.reqid = c->reqid,
+		.group = c->reqid,
 		.peer_id = c->peer_id,
 		.priority = c->priority,
 		.errors_trusted = c->errors_trusted,
@@ -41,6 +41,7 @@ static struct spd_policy tunnel(const struct conf_tunnel *c)
 	struct spd_policy p = {
 		.action = SPD_PROTECT,
 		.iface = IFACE_TUNNEL_MIN, // until it has its own
+		.group = c->if_id != 0 ? SA_GROUP_IF_ID(c->if_id) : 0,
 		.source_check = c->source_check,
 		.mss_clamp = c->mss_clamp,
 		.family = IP_ANY,
@@ -56,7 +57,7 @@ static struct spd_policy tunnel(const struct conf_tunnel *c)
 static void sas_set(struct spd_policy *p, struct sa *const sa[], unsigned int out,
 	const unsigned int in[], unsigned int n_in)
 {
-	if (p->action != SPD_PROTECT)
+	if (p->action != SPD_PROTECT || p->group != 0)
 		return;
 	p->out = sa_out_of(sa[out]);
 	p->n_in = n_in;
@@ -70,10 +71,7 @@ static bool equal(const void *x, const void *y)
 	const struct spd_policy *a = x, *b = y;
 
 	return a->action == b->action && spd_policy_is_routed(a) == spd_policy_is_routed(b) &&
-	       build_prefixes_equal(&a->local, &b->local) &&
-	       build_prefixes_equal(&a->remote, &b->remote) && a->family == b->family &&
-	       a->proto == b->proto && build_ports_equal(&a->local_port, &b->local_port) &&
-	       build_ports_equal(&a->remote_port, &b->remote_port);
+	       a->group == b->group && spd_policy_same_selectors(a, b);
 }
 
 static const struct build_kind kind = {

@@ -35,11 +35,12 @@ struct classifier_match build_match(const struct conf_match *c)
 
 bool build_matches_equal(const struct classifier_match *a, const struct classifier_match *b)
 {
-	return build_prefixes_equal(&a->source, &b->source) &&
-	       build_prefixes_equal(&a->destination, &b->destination) && a->family == b->family &&
-	       a->proto == b->proto && build_ports_equal(&a->source_port, &b->source_port) &&
-	       build_ports_equal(&a->destination_port, &b->destination_port) && a->in == b->in &&
-	       a->out == b->out;
+	return classifier_prefixes_equal(&a->source, &b->source) &&
+	       classifier_prefixes_equal(&a->destination, &b->destination) &&
+	       a->family == b->family && a->proto == b->proto &&
+	       classifier_ports_equal(&a->source_port, &b->source_port) &&
+	       classifier_ports_equal(&a->destination_port, &b->destination_port) &&
+	       a->in == b->in && a->out == b->out;
 }
 
 // The number of the interface that a rule names.

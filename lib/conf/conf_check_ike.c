@@ -20,11 +20,23 @@ static void check_name(struct conf_reader *r, config_setting_t *item)
 
 #define REFUSED "is not for requests of an IKE daemon, must be "
 
-// Its policies are of one family, and it has the keys in memory only.
-static void check_item(struct conf_reader *r, config_setting_t *item, const struct conf_policy *p)
+// An SA belongs to policies or to a tunnel.
+static void check_group(struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
 {
-	if (p == NULL) {
+	if (conf_member(item, "if_id") == NULL)
 		conf_require(r, CONF_SA, item, "reqid");
+	else
+		conf_refuse_given(r, item, "reqid", "is for SAs without if_id");
+	if (sa->opt.mode != SA_TUNNEL)
+		conf_refuse_given(r, item, "if_id", "is for mode tunnel only");
+}
+
+// Its policies are of one family, and it has the keys in memory only.
+static void check_item(struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa,
+	const struct conf_policy *p)
+{
+	if (sa != NULL) {
+		check_group(r, item, sa);
 		conf_refuse_given(r, item, "key_file", REFUSED "cipher_key or auth_key");
 		return;
 	}
@@ -40,6 +52,7 @@ void conf_check_ike(struct conf_reader *r, enum conf_kind kind)
 {
 	const struct conf_option *options = conf_kinds[kind].options;
 	const struct conf_policy *policies = kind == CONF_POLICY ? r->c->policies : NULL;
+	const struct conf_sa *sas = kind == CONF_SA ? r->c->sas : NULL;
 	unsigned int n;
 
 	conf_items(r->c, kind, &n);
@@ -48,7 +61,8 @@ void conf_check_ike(struct conf_reader *r, enum conf_kind kind)
 
 		check_name(r, item);
 		if (r->ike)
-			check_item(r, item, policies != NULL ? &policies[i] : NULL);
+			check_item(r, item, sas != NULL ? &sas[i] : NULL,
+				policies != NULL ? &policies[i] : NULL);
 		else
 			conf_refuse(r, options, item, CONF_ONLY_IKE,
 				"is for requests of an IKE daemon only");

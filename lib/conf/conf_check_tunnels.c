@@ -20,7 +20,7 @@ bool conf_sa_is_used(const struct conf *c, unsigned int sa)
 		if (p->action == SPD_PROTECT && uses(p->sa_out, p->sa_in, p->n_sa_in, sa))
 			return true;
 	for (const struct conf_tunnel *t = c->tunnels; t < c->tunnels + c->n_tunnels; t++)
-		if (uses(t->sa_out, t->sa_in, t->n_sa_in, sa))
+		if (t->if_id == 0 && uses(t->sa_out, t->sa_in, t->n_sa_in, sa))
 			return true;
 	return false;
 }
@@ -86,6 +86,15 @@ static void find_sas(struct conf_reader *r, config_setting_t *item, const struct
 	const struct user by = {.item = item, .is_tunnel = true};
 	struct conf_policy found = {.action = SPD_PROTECT};
 
+	if (conf_member(item, "if_id") != NULL) {
+		conf_refuse_given(r, item, "out", "is for tunnels without if_id");
+		conf_refuse_given(r, item, "in", "is for tunnels without if_id");
+		return;
+	}
+	if (config_setting_is_group(item)) {
+		conf_require(r, CONF_TUNNEL, item, "out");
+		conf_require(r, CONF_TUNNEL, item, "in");
+	}
 	if (conf_given(item, "out") == NULL || conf_given(item, "in") == NULL ||
 		!conf_check_pair(r, item, sas, &found))
 		return;
@@ -228,6 +237,20 @@ static void check_hosts(struct conf_reader *r)
 			CONF_TUNNEL_HOSTS_MAX);
 }
 
+static int compare_if_ids(const struct conf *c, unsigned int a, unsigned int b)
+{
+	const uint32_t x = c->tunnels[a].if_id, y = c->tunnels[b].if_id;
+
+	return (x > y) - (x < y);
+}
+
+static void check_if_ids(struct conf_reader *r)
+{
+	struct conf_set set = conf_set_given(r, CONF_TUNNEL, (const char *[]){"if_id", NULL});
+
+	conf_reject_equal(r, CONF_TUNNEL, &set, compare_if_ids, "if_id", "is already that of");
+}
+
 void conf_check_tunnels(struct conf_reader *r)
 {
 	struct conf *c = r->c;
@@ -246,6 +269,7 @@ void conf_check_tunnels(struct conf_reader *r)
 		check_host(r, item);
 	}
 	conf_check_names(r, CONF_TUNNEL);
+	check_if_ids(r);
 	check_addresses(r);
 	check_hosts(r);
 	if (c->n_policies + c->n_tunnels > CONF_POLICIES_MAX)

@@ -110,7 +110,7 @@ int configure_start(struct control *c, struct snapshot *s)
 		log_error("out of memory for the state of tunnels");
 		return -ENOMEM;
 	}
-	tunnels_set(c, &tunnels, NULL);
+	tunnels_set(c, &tunnels, s, NULL);
 	return 0;
 }
 
@@ -132,6 +132,7 @@ static void publish(struct control *c, struct conf *conf, struct snapshot *s,
 	address_add(c, conf, s, c->snapshot);
 	address_apply(c, s);
 	c->retired = c->snapshot;
+	tunnels_set(c, tunnels, s, c->retired);
 	build_link(s, c->retired);
 	atomic_store_explicit(&c->snapshot, s, memory_order_release);
 	c->retired_token = rte_rcu_qsbr_start(c->qsbr);
@@ -141,7 +142,6 @@ static void publish(struct control *c, struct conf *conf, struct snapshot *s,
 	c->conf = conf;
 	address_follow(c, c->retired);
 	peers_follow(c, c->retired);
-	tunnels_set(c, tunnels, c->retired);
 	path_mtus_apply(c);
 }
 

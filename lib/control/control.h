@@ -109,7 +109,7 @@ struct audit_state {
 // SAs and policies of an IKE daemon, by search.h of the C library; see ike.h.
 struct ike_state {
 	void *sas, *policies;     // by name
-	void *groups, *ingresses; // by reqid; those with an ingress, by that
+	void *groups, *ingresses; // by id; those with an ingress, by that
 	void *peers;              // by id
 	unsigned int n_sas;       // not yet released
 	struct ike_policy **tunnels;

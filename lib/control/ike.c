@@ -54,6 +54,12 @@ static const char *why_not(int error)
 	case EADDRNOTAVAIL:
 		return "must be in UDP at port 4500 of an unprotected port, with ike.via or the "
 		       "host of a port in the configuration";
+	case ENXIO:
+		return "no tunnel has its if_id: add one to the list tunnels of the configuration";
+	case ENOTUNIQ:
+		return "another peer has a policy with the same selectors, and packets cannot tell "
+		       "them apart: give the CHILD_SA of each peer an if_id, which a tunnel of the "
+		       "configuration has";
 	case EINVAL:
 		return "dummies are for SAs of the configuration";
 	case EHOSTUNREACH:
@@ -337,7 +343,7 @@ void ike_acquire(struct control *c, const struct event *e, uint64_t now_ms)
 	o = p != NULL ? ike_policy_find(c, p->name) : NULL;
 	if (o == NULL || !ike_policy_asks(o, now_ms))
 		return;
-	event_post(ACQUIRE, EVENT_TEXT(p->name), EVENT_NUMBER(p->reqid),
+	event_post(ACQUIRE, EVENT_TEXT(p->name), EVENT_NUMBER(p->group),
 		EVENT_TEXT(ip_addr_format(from, &e->addr)),
 		EVENT_TEXT(ip_addr_format(to, &e->peer)), EVENT_NUMBER(e->proto),
 		EVENT_NUMBER(rte_be_to_cpu_16(e->addr_port)),

@@ -23,9 +23,9 @@ struct ike_policy {
 	uint64_t asked_ms; // when IKE was last asked for an SA; 0: never
 };
 
-// SAs and policies with the same reqid.
+// SAs with the same reqid, and their policies; or SAs of a tunnel.
 struct group {
-	uint32_t reqid;
+	uint64_t id;      // of sa_options_group()
 	uint32_t ingress; // of all inbound SAs: the SPI of the first one; 0: there was none
 	struct object *in, *out, *policies;
 };
@@ -43,8 +43,8 @@ void *ike_find(void *const *root, const void *key, int (*compare)(const void *, 
 // Compares names, of struct object.
 int ike_compare_names(const void *a, const void *b);
 
-// The group with the reqid; a new one if there is none. NULL: there is no memory.
-struct group *ike_group_get(struct control *c, uint32_t reqid);
+// The group with the id; a new one if there is none. NULL: there is no memory.
+struct group *ike_group_get(struct control *c, uint64_t id);
 
 // Frees a group in which nothing is any more. NULL is allowed.
 void ike_group_drop_empty(struct control *c, struct group *g);

@@ -112,8 +112,10 @@ static int policy_publish(struct control *c, struct ike_policy *o, const struct 
 	o->bypass = p.action == SPD_BYPASS;
 	if (o->bypass)
 		p.action = SPD_DISCARD;
-	p.out = ike_sender(c, p.reqid, 0);
+	p.out = ike_sender(c, p.group, 0);
 	p.peer = peer_of(p.out);
+	if (o->is_tunnel && spd_table_is_taken(all->policies, &p))
+		return -ENOTUNIQ;
 	o->slot = spd_table_next_slot(all->policies);
 	atomic_store_explicit(
 		&all->policy_out[spd_table_number(o->slot)], p.out, memory_order_release);
@@ -192,8 +194,8 @@ bool ike_policy_asks(struct ike_policy *o, uint64_t now_ms)
 
 struct sa_in *policy_receiver(const struct control *c, const struct spd_policy *p, unsigned int i)
 {
-	if (p->reqid != 0)
-		return ike_receiver(c, p->reqid, i);
+	if (p->group != 0)
+		return ike_receiver(c, p->group, i);
 	return i < p->n_in ? p->in[i] : NULL;
 }
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tunnel_state.h"
+
 int ike_compare_names(const void *a, const void *b)
 {
 	const struct object *x = a, *y = b;
@@ -15,11 +17,11 @@ int ike_compare_names(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static int compare_reqids(const void *a, const void *b)
+static int compare_groups(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
 
-	return (x->reqid > y->reqid) - (x->reqid < y->reqid);
+	return (x->id > y->id) - (x->id < y->id);
 }
 
 static int compare_ingress(const void *a, const void *b)
@@ -46,9 +48,9 @@ struct sa *ike_sa_get(const struct ike_sa *o)
 	return o->sa;
 }
 
-static struct group *group_of(const struct control *c, uint32_t reqid)
+static struct group *group_of(const struct control *c, uint64_t id)
 {
-	return ike_find(&c->ike.groups, &(struct group){.reqid = reqid}, compare_reqids);
+	return ike_find(&c->ike.groups, &(struct group){.id = id}, compare_groups);
 }
 
 static struct sa *sa_of(const struct object *o)
@@ -61,8 +63,8 @@ static bool is_out(const struct sa *sa)
 	return sa->opt.direction == SA_OUT;
 }
 
-// Sets the outbound SA of the group's policies to the newest. Returns whether flows have to be
-// decided again, because there is none any more.
+// Sets the outbound SA of the group's policies, or of its tunnel, to the newest. Returns whether
+// flows have to be decided again, because there is none any more.
 static bool sender_set(struct control *c, struct group *g)
 {
 	struct objects *all = c->snapshot->objects;
@@ -77,23 +79,24 @@ static bool sender_set(struct control *c, struct group *g)
 				&all->policy_out[spd_table_number(slot)], sa, memory_order_release);
 		spd_table_set_out(all->policies, slot, sa);
 	}
+	tunnel_state_sender(c, g->id, sa);
 	return sa == NULL && g->policies != NULL;
 }
 
 // --- groups ---
 
-// The group with the reqid; a new one if there is none. NULL: there is no memory.
-struct group *ike_group_get(struct control *c, uint32_t reqid)
+// The group with the id; a new one if there is none. NULL: there is no memory.
+struct group *ike_group_get(struct control *c, uint64_t id)
 {
-	struct group *g = group_of(c, reqid);
+	struct group *g = group_of(c, id);
 
 	if (g != NULL)
 		return g;
 	g = calloc(1, sizeof(*g));
 	if (g == NULL)
 		return NULL;
-	g->reqid = reqid;
-	if (tsearch(g, &c->ike.groups, compare_reqids) != NULL)
+	g->id = id;
+	if (tsearch(g, &c->ike.groups, compare_groups) != NULL)
 		return g;
 	free(g);
 	return NULL;
@@ -105,7 +108,7 @@ void ike_group_drop_empty(struct control *c, struct group *g)
 		return;
 	if (g->ingress != 0)
 		tdelete(g, &c->ike.ingresses, compare_ingress);
-	tdelete(g, &c->ike.groups, compare_reqids);
+	tdelete(g, &c->ike.groups, compare_groups);
 	free(g);
 }
 
@@ -149,7 +152,7 @@ bool ike_has_spi(const struct control *c, const struct sa_options *o)
 	const struct group *g = ike_find(&c->ike.ingresses, &key, compare_ingress);
 
 	return snapshot_find_in(c->snapshot, rte_cpu_to_be_32(o->spi)) != NULL ||
-	       (g != NULL && g->reqid != o->reqid);
+	       (g != NULL && g->id != sa_options_group(o));
 }
 
 // Also by one with another SPI, and by one that is deleted but not freed: nonces would repeat.
@@ -188,7 +191,7 @@ static bool sa_prepare(struct control *c, struct ike_sa *o)
 	if (!sa_table_prepare(c, sa))
 		return false;
 	o->object.name = sa->live.name;
-	o->object.group = ike_group_get(c, sa->opt.reqid);
+	o->object.group = ike_group_get(c, sa_options_group(&sa->opt));
 	return o->object.group != NULL && sa_table_reserve(c, !is_out(sa), is_out(sa)) &&
 	       (is_out(sa) || ingress_set(c, o->object.group, sa_in_of(sa))) &&
 	       tsearch(o, &c->ike.sas, ike_compare_names) != NULL;
@@ -235,6 +238,9 @@ static int sa_check(const struct control *c, const struct conf_sa *conf)
 {
 	if (ike_sa_find(c, conf->live.name) != NULL)
 		return -EEXIST;
+	if (conf->opt.if_id != 0 &&
+		spd_find_group(c->snapshot->spd, sa_options_group(&conf->opt)) == NULL)
+		return -ENXIO;
 	if (conf->opt.direction == SA_IN && ike_has_spi(c, &conf->opt))
 		return -EADDRINUSE;
 	if (keys_are_used(c, &conf->opt))
@@ -317,9 +323,9 @@ void ike_sa_delete(struct control *c, struct ike_sa *o)
 	ike_group_drop_empty(c, g);
 }
 
-struct sa_out *ike_sender(const struct control *c, uint32_t reqid, unsigned int i)
+struct sa_out *ike_sender(const struct control *c, uint64_t group, unsigned int i)
 {
-	const struct group *g = group_of(c, reqid);
+	const struct group *g = group_of(c, group);
 	const struct object *o = g != NULL ? g->out : NULL;
 
 	for (; o != NULL && i > 0; i--)
@@ -327,9 +333,9 @@ struct sa_out *ike_sender(const struct control *c, uint32_t reqid, unsigned int 
 	return o != NULL ? sa_out_of(sa_of(o)) : NULL;
 }
 
-struct sa_in *ike_receiver(const struct control *c, uint32_t reqid, unsigned int i)
+struct sa_in *ike_receiver(const struct control *c, uint64_t group, unsigned int i)
 {
-	const struct group *g = group_of(c, reqid);
+	const struct group *g = group_of(c, group);
 	const struct object *o = g != NULL ? g->in : NULL;
 
 	for (; o != NULL && i > 0; i--)
@@ -345,7 +351,7 @@ bool ike_collides(const struct control *c, const struct snapshot *s, char *why, 
 		const struct sa_in *found = snapshot_find_in(s, sa->spi);
 
 		if (sa->opt.direction == SA_IN &&
-			((found != NULL && found->sa.opt.reqid != 0) ||
+			((found != NULL && sa_options_group(&found->sa.opt) != 0) ||
 				ike_find(&c->ike.ingresses, &key, compare_ingress) != NULL)) {
 			snprintf(why, size, "sa \"%s\": IKE uses its SPI 0x%08" PRIx32,
 				sa->live.name, rte_be_to_cpu_32(sa->spi));

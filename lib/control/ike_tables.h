@@ -4,8 +4,9 @@
 // decided again.
 //
 // SAs and policies with the same reqid are a tunnel: its policies receive by all of its inbound
-// SAs, and send by the newest outbound one that is not late. Control thread, with the gateway's
-// lock; other threads read with it.
+// SAs, and send by the newest outbound one that is not late. So does the tunnel of the
+// configuration with the if_id of SAs. Control thread, with the gateway's lock; other threads read
+// with it.
 #pragma once
 
 #include "control.h"
@@ -22,18 +23,19 @@ struct sa *ike_sa_get(const struct ike_sa *o);
 // Adds an SA. Returns 0, or -EEXIST (its name is there), -EADDRINUSE (its SPI is), -EKEYREJECTED
 // (its keys are), -ENOMEM, -ENOTSUP (no engine has its algorithms), -EADDRNOTAVAIL (workers do
 // not take its UDP port for ESP), -EINVAL (it has dummies), -ENOSPC (IKE_SAS_MAX), -EDQUOT (its
-// peer's share of them).
+// peer's share of them), -ENXIO (no tunnel has its if_id).
 int ike_sa_add(struct control *c, const struct conf *conf, const struct conf_sa *conf_sa,
 	struct ike_sa **added);
 
-// Puts an outbound SA before all others with its reqid, or, if late, after them. The first one
+// Puts an outbound SA before all others of its group, or, if late, after them. The first one
 // sends.
 void ike_sa_order(struct control *c, struct ike_sa *o, bool late);
 
 // Deletes it: workers may use it until the end of their pass.
 void ike_sa_delete(struct control *c, struct ike_sa *o);
 
-// Adds a policy. Returns 0 or -EEXIST (its name is there), or as spd_table_add().
+// Adds a policy. Returns 0, -EEXIST (its name is there), -ENOTUNIQ (another peer has its
+// selectors), or as spd_table_add().
 int ike_policy_add(struct control *c, const struct conf_policy *conf, struct ike_policy **added);
 
 // It may let packets pass in clear: the request is done that added it. Until then it drops them.
@@ -46,9 +48,10 @@ void ike_policy_delete(struct control *c, struct ike_policy *o);
 // Whether IKE is to be asked for an SA of the policy: at most once a second.
 bool ike_policy_asks(struct ike_policy *o, uint64_t now_ms);
 
-// Outbound or inbound SA i with the reqid, the newest first; NULL: there are no more.
-struct sa_out *ike_sender(const struct control *c, uint32_t reqid, unsigned int i);
-struct sa_in *ike_receiver(const struct control *c, uint32_t reqid, unsigned int i);
+// Outbound or inbound SA i of the group, as of sa_options_group(), the newest first; NULL: there
+// are no more.
+struct sa_out *ike_sender(const struct control *c, uint64_t group, unsigned int i);
+struct sa_in *ike_receiver(const struct control *c, uint64_t group, unsigned int i);
 
 // Inbound SA i of a policy, of the configuration or of IKE; NULL: it has no more.
 struct sa_in *policy_receiver(const struct control *c, const struct spd_policy *p, unsigned int i);

@@ -161,23 +161,30 @@ bool peers_reroute(struct control *c)
 	return done;
 }
 
+// Whether the SA of a policy of the configuration follows its peer.
+static bool follows(const struct spd_policy *p)
+{
+	return p->action == SPD_PROTECT && p->group == 0 && p->out->sa.live.follow;
+}
+
 // Lets the outbound SAs of the policies of an inbound one follow its peer. False if there is no
 // memory.
 static bool follow(struct control *c, const struct sa_in *sa, const struct sa_peer *peer)
 {
+	const uint64_t group = sa_options_group(&sa->sa.opt);
 	const struct snapshot *s = c->snapshot;
 	struct sa_out *out;
 	bool done = true;
 
-	for (unsigned int i = 0; (out = ike_sender(c, sa->sa.opt.reqid, i)) != NULL; i++)
+	for (unsigned int i = 0; (out = ike_sender(c, group, i)) != NULL; i++)
 		if (out->sa.live.follow)
 			done &= peer_move(c, out, peer);
-	if (sa->sa.opt.reqid != 0)
+	if (group != 0)
 		return done;
 	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
 		const struct spd_policy *p = spd_at(s->spd, i);
 
-		if (p->action == SPD_PROTECT && spd_receives(p, sa) && p->out->sa.live.follow)
+		if (follows(p) && spd_receives(p, sa))
 			done &= peer_move(c, p->out, peer);
 	}
 	return done;
@@ -207,20 +214,19 @@ static void endpoint_correct(
 // During a rekey packets of several SAs are received. All of them note the new endpoint: a replayed
 // packet of an old SA must not divert the answers from a peer that uses a new one.
 static void endpoint_share(
-	struct control *c, uint32_t reqid, const struct sa_peer *peer, uint64_t now_ms)
+	struct control *c, uint64_t group, const struct sa_peer *peer, uint64_t now_ms)
 {
 	const struct snapshot *s = c->snapshot;
 	struct sa_in *in;
 
-	for (unsigned int i = 0; (in = ike_receiver(c, reqid, i)) != NULL; i++)
+	for (unsigned int i = 0; (in = ike_receiver(c, group, i)) != NULL; i++)
 		endpoint_correct(c, in, peer, now_ms);
-	if (reqid != 0)
+	if (group != 0)
 		return;
 	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
 		const struct spd_policy *p = spd_at(s->spd, i);
 
-		if (p->action != SPD_PROTECT || !p->out->sa.live.follow ||
-			!is_same_endpoint(&p->out->peer, peer))
+		if (!follows(p) || !is_same_endpoint(&p->out->peer, peer))
 			continue;
 		for (unsigned int k = 0; k < p->n_in; k++)
 			endpoint_correct(c, p->in[k], peer, now_ms);
@@ -273,8 +279,8 @@ static bool is_configured_alike(const struct sa_out *a, const struct sa_out *b)
 // (RFC 7296 2.23). The first authenticated packet corrects it. NULL: nothing was learnt.
 static const struct sa_peer *inherited(const struct spd_policy *p, const struct spd_policy *before)
 {
-	if (before == NULL || before->action != SPD_PROTECT || !before->out->sa.live.follow ||
-		!is_configured_endpoint(p->out) || !is_configured_alike(p->out, before->out))
+	if (before == NULL || !follows(before) || !is_configured_endpoint(p->out) ||
+		!is_configured_alike(p->out, before->out))
 		return NULL;
 	return ip_addr_is_none(&before->out->pending.addr) ? &before->out->peer
 							   : &before->out->pending;
@@ -289,7 +295,7 @@ void peers_follow(struct control *c, const struct snapshot *before)
 		const struct sa_peer *peer;
 		const struct sa_in *in;
 
-		if (p->action != SPD_PROTECT || !p->out->sa.live.follow)
+		if (!follows(p))
 			continue;
 		in = newest(p);
 		peer = in != NULL ? sa_in_endpoint(in)
@@ -320,7 +326,7 @@ void peer_moved(struct control *c, const struct event *e, uint64_t now_ms)
 		return;
 	// Without memory the endpoint stays unknown, and the next packet posts it again.
 	if (follow(c, sa, &peer) && endpoint_note(c, sa, &peer, now_ms))
-		endpoint_share(c, sa->sa.opt.reqid, &peer, now_ms);
+		endpoint_share(c, sa_options_group(&sa->sa.opt), &peer, now_ms);
 }
 
 // False if the next hop's link address is still being resolved.

@@ -26,23 +26,6 @@ static int compare_out(const void *a, const void *b)
 	return *p < *q ? -1 : *p > *q;
 }
 
-static struct tunnel *tunnel_of_policy(const struct tunnels *t, uint32_t policy)
-{
-	unsigned int from = 0, to = t->n;
-
-	while (from < to) {
-		unsigned int at = (from + to) / 2;
-
-		if (t->item[at].policy == policy)
-			return &t->item[at];
-		if (t->item[at].policy < policy)
-			from = at + 1;
-		else
-			to = at;
-	}
-	return NULL;
-}
-
 // Of the policies with one outbound SA the first posts events.
 static void choose_posting(
 	struct tunnels *t, const struct snapshot *s, const struct spd_policy **sorted)
@@ -51,7 +34,8 @@ static void choose_posting(
 		sorted[i] = spd_at(s->spd, t->item[i].policy);
 	qsort(sorted, t->n, sizeof(*sorted), compare_out);
 	for (unsigned int i = 0; i < t->n; i++)
-		if (i == 0 || sorted[i]->out != sorted[i - 1]->out)
+		if (i == 0 || sorted[i]->out != sorted[i - 1]->out ||
+			spd_policy_is_routed(sorted[i]))
 			tunnel_of_policy(t, (uint32_t)(sorted[i] - spd_at(s->spd, 0)))->posts =
 				true;
 }
@@ -100,13 +84,12 @@ static uint64_t received_ms(const struct control *c, const struct spd_policy *p,
 	return last > since_ms ? last : 0;
 }
 
-void tunnels_set(struct control *c, struct tunnels *t, const struct snapshot *before)
+void tunnels_set(struct control *c, struct tunnels *t, const struct snapshot *s,
+	const struct snapshot *before)
 {
-	const struct spd *spd = c->snapshot->spd;
-
 	for (unsigned int i = 0; i < t->n; i++) {
 		struct tunnel *tunnel = &t->item[i];
-		const struct spd_policy *p = spd_at(spd, tunnel->policy);
+		const struct spd_policy *p = spd_at(s->spd, tunnel->policy);
 		const struct spd_policy *same =
 			before != NULL ? policy_namesake(before->spd, p, tunnel->policy) : NULL;
 		const struct tunnel *old =
@@ -114,7 +97,9 @@ void tunnels_set(struct control *c, struct tunnels *t, const struct snapshot *be
 					       (uint32_t)(same - spd_at(before->spd, 0)))
 				     : NULL;
 
-		tunnel->sent = sent_by(&p->out->sa);
+		if (p->group != 0)
+			spd_set_out(s->spd, p, ike_sender(c, p->group, 0));
+		tunnel->sent = p->out != NULL ? sent_by(&p->out->sa) : 0;
 		tunnel->since_ms = old != NULL ? old->since_ms : received_ms(c, p, 0);
 		if (old != NULL) {
 			tunnel->state = old->state;
@@ -185,7 +170,7 @@ static void probe(struct control *c, struct tunnel *t, struct sa_out *sa, uint64
 	const struct conf_probe *p = tunnel_probe(c, t);
 	uint64_t last_ms = RTE_MAX(t->life.received_ms, t->probe_ms);
 
-	if (ip_addr_is_none(&p->addr) || now_ms - last_ms < p->interval_s * 1000 ||
+	if (sa == NULL || ip_addr_is_none(&p->addr) || now_ms - last_ms < p->interval_s * 1000 ||
 		sa_out_path(sa)->nexthop == NULL || sa->sa.per_packet.stop != DROP_NONE)
 		return;
 	if (!probe_send(c, t, sa, now_ms))
@@ -239,7 +224,7 @@ static void tunnel_check(struct control *c, struct tunnel *t, const struct spd_p
 		t->life = (struct tunnel_life){0};
 		memset(t->drops, 0, sizeof(t->drops));
 		t->reason = DROP_NONE;
-		t->state = TUNNEL_NEVER;
+		t->state = spd_policy_is_routed(p) ? TUNNEL_DOWN : TUNNEL_NEVER;
 		return;
 	}
 	sent = sent_by(&out->sa);

@@ -13,9 +13,10 @@ bool tunnels_new(struct tunnels *t, const struct snapshot *s);
 
 void tunnels_free(struct tunnels *t);
 
-// Takes the tunnels of c->snapshot, which continue the state of those of the snapshot before; NULL:
-// there was none.
-void tunnels_set(struct control *c, struct tunnels *t, const struct snapshot *before);
+// Takes the tunnels of a snapshot that is about to be linked and published, which continue the
+// state of those of the snapshot before; NULL: there was none. Sets the SAs of IKE of tunnels.
+void tunnels_set(struct control *c, struct tunnels *t, const struct snapshot *s,
+	const struct snapshot *before);
 
 // Call it every 100 ms, after expiry_tick(), with the gateway's lock.
 void tunnels_tick(struct control *c, uint64_t now_ms);

@@ -5,6 +5,23 @@
 
 #include "event_log.h"
 
+struct tunnel *tunnel_of_policy(const struct tunnels *t, uint32_t policy)
+{
+	unsigned int from = 0, to = t->n;
+
+	while (from < to) {
+		unsigned int at = (from + to) / 2;
+
+		if (t->item[at].policy == policy)
+			return &t->item[at];
+		if (t->item[at].policy < policy)
+			from = at + 1;
+		else
+			to = at;
+	}
+	return NULL;
+}
+
 const struct conf_probe *tunnel_probe(const struct control *c, const struct tunnel *t)
 {
 	static const struct conf_probe none;
@@ -63,6 +80,18 @@ void tunnel_state_check(
 		event_post(TUNNEL_DOWN, EVENT_TEXT(p->name),
 			EVENT_TEXT(out != NULL ? out->sa.live.name : ""),
 			EVENT_TEXT(tunnel_down_names[t->down]));
+}
+
+void tunnel_state_sender(struct control *c, uint64_t group, struct sa_out *sa)
+{
+	struct spd *spd = c->snapshot->spd;
+	const struct spd_policy *p = spd_find_group(spd, group);
+	struct tunnel *t = p != NULL ? tunnel_of_policy(&c->tunnels, spd_place(spd, p)) : NULL;
+
+	if (t == NULL)
+		return;
+	spd_set_out(spd, p, sa);
+	tunnel_state_check(c, t, p, c->io->now_ms());
 }
 
 bool tunnel_state_order(struct control *c, const char *name, bool down, uint64_t now_ms)

@@ -6,6 +6,9 @@
 
 #include "control.h"
 
+// The tunnel of a policy, by its place; NULL: it has none.
+struct tunnel *tunnel_of_policy(const struct tunnels *t, uint32_t policy);
+
 // The settings of the pings of a tunnel; without an address there are none: a tunnel that routes
 // lead into has none.
 const struct conf_probe *tunnel_probe(const struct control *c, const struct tunnel *t);
@@ -17,6 +20,9 @@ uint32_t tunnel_patience_ms(const struct conf_probe *p);
 // Finds whether the tunnel is down, and why, and sets its SA. Posts an event if that has changed.
 void tunnel_state_check(
 	struct control *c, struct tunnel *t, const struct spd_policy *p, uint64_t now_ms);
+
+// The newest outbound SA of IKE of a group is another one, or there is none, NULL.
+void tunnel_state_sender(struct control *c, uint64_t group, struct sa_out *sa);
 
 // Takes the tunnel with this name down, or lets it be up again unless there is another reason. A
 // reload keeps that, a restart does not. False: no tunnel that routes lead into has the name.

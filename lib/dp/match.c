@@ -82,8 +82,8 @@ static int find_ingress(struct pkt *p, const struct snapshot *s, const struct ma
 		return -EADDRINUSE;
 	p->iface = s->iface[back->iface].port;
 	if (back->kind == NEXTHOP_TUNNEL) {
-		p->sa_in = snapshot_tunnel(s, back)->in[0];
-		return 0;
+		p->sa_in = receives_by(s, snapshot_tunnel(s, back));
+		return p->sa_in != NULL ? 0 : -EHOSTUNREACH;
 	}
 	policy = policy_find_inbound(s, &v);
 	if (s->iface[back->iface].unprotected && policy != NULL && policy->action == SPD_PROTECT)

@@ -327,7 +327,7 @@ static struct ip_view quoted(const struct flow_pkt *about)
 // Peers without a fixed endpoint differ from each other, unless their SAs are the same.
 static bool same_peer(const struct spd_policy *a, const struct spd_policy *b)
 {
-	bool same_sas = a->reqid != 0 ? a->reqid == b->reqid : a->out == b->out;
+	bool same_sas = a->group != 0 ? a->group == b->group : a->out == b->out;
 
 	return same_sas || (!ip_addr_is_none(&a->peer) && ip_addr_equal(&a->peer, &b->peer));
 }

@@ -54,7 +54,11 @@ const struct spd_policy *policy_find_inbound(const struct snapshot *s, const str
 const struct spd_policy *policy_find_receiver(
 	const struct snapshot *s, const struct sa_in *sa, const struct ip_view *fragment)
 {
-	return sa->sa.opt.reqid != 0
+	const struct spd_policy *tunnel = spd_find_tunnel(s->spd, sa);
+
+	if (tunnel != NULL)
+		return tunnel;
+	return sa_options_group(&sa->sa.opt) != 0
 		       ? of_ike(s, spd_table_find_receiver(s->objects->policies, sa, fragment))
 		       : spd_find_receiver(s->spd, sa, fragment);
 }

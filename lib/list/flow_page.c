@@ -69,7 +69,7 @@ static const struct sa *sa_of(const struct control *c, const struct flow_decisio
 	const struct sa_in *sa = NULL;
 
 	if (d->ingress >= INGRESS_SA_MIN && p != NULL)
-		sa = p->reqid != 0 ? ike_receiver(c, p->reqid, 0)
+		sa = p->group != 0 ? ike_receiver(c, p->group, 0)
 				   : snapshot_find_in(c->snapshot, rte_cpu_to_be_32(d->ingress));
 	return sa != NULL ? &sa->sa : NULL;
 }

@@ -120,6 +120,18 @@ static inline struct classifier_key classifier_key_reversed(const struct classif
 	};
 }
 
+// Whether two rules have the same addresses or ports at an end.
+static inline bool classifier_prefixes_equal(const struct ip_prefix *a, const struct ip_prefix *b)
+{
+	return a->len == b->len && ip_addr_equal(&a->addr, &b->addr);
+}
+
+static inline bool classifier_ports_equal(
+	const struct acl_port_range *a, const struct acl_port_range *b)
+{
+	return a->min == b->min && a->max == b->max;
+}
+
 // Whether a rule can match packets of this family: by its own family, and by both prefixes.
 static inline bool classifier_has_family(enum ip_family own, const struct ip_prefix *source,
 	const struct ip_prefix *destination, enum ip_family family)

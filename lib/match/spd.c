@@ -19,6 +19,8 @@ struct spd {
 	// Those policies, in order; n_selective also counts policies for which there is no room.
 	uint32_t selective[SELECTIVE_MAX];
 	unsigned int n_selective;
+	uint32_t *grouped; // tunnels with SAs of IKE, in ascending order of groups
+	unsigned int n_grouped;
 	struct classifier *classifier; // of the policies
 	unsigned int n, n_tunnels;
 	struct spd_policy policy[]; // then the tunnels
@@ -84,6 +86,27 @@ static int list_receivers(struct spd *spd)
 	return 0;
 }
 
+static int group_compare(const void *a, const void *b, void *arg)
+{
+	const struct spd *spd = arg;
+	uint64_t x = spd->policy[*(const uint32_t *)a].group;
+	uint64_t y = spd->policy[*(const uint32_t *)b].group;
+
+	return (x > y) - (x < y);
+}
+
+static int list_grouped(struct spd *spd)
+{
+	spd->grouped = calloc((size_t)spd->n_tunnels + 1, sizeof(spd->grouped[0]));
+	if (spd->grouped == NULL)
+		return -ENOMEM;
+	for (unsigned int i = spd->n; i < spd_count(spd); i++)
+		if (spd->policy[i].group != 0)
+			spd->grouped[spd->n_grouped++] = i;
+	qsort_r(spd->grouped, spd->n_grouped, sizeof(spd->grouped[0]), group_compare, spd);
+	return 0;
+}
+
 static void list_selective(struct spd *spd)
 {
 	for (unsigned int i = 0; i < spd->n; i++)
@@ -110,6 +133,8 @@ struct spd *spd_new(const struct spd_policy policies[], unsigned int n, unsigned
 	int rc = list_receivers(spd);
 
 	if (rc == 0)
+		rc = list_grouped(spd);
+	if (rc == 0)
 		rc = policies_compile(spd);
 	if (rc < 0) {
 		spd_free(spd);
@@ -125,6 +150,7 @@ void spd_free(struct spd *spd)
 		return;
 	classifier_free(spd->classifier);
 	free(spd->receivers);
+	free(spd->grouped);
 	free(spd);
 }
 
@@ -210,8 +236,35 @@ static unsigned int first_receiver(const struct spd *spd, const struct sa_in *sa
 	return from;
 }
 
+const struct spd_policy *spd_find_group(const struct spd *spd, uint64_t group)
+{
+	unsigned int from = 0, to = spd->n_grouped;
+
+	while (from < to) {
+		unsigned int middle = (from + to) / 2;
+		const struct spd_policy *p = &spd->policy[spd->grouped[middle]];
+
+		if (p->group == group)
+			return p;
+		if (p->group < group)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return NULL;
+}
+
+void spd_set_out(struct spd *spd, const struct spd_policy *tunnel, struct sa_out *sa)
+{
+	atomic_store_explicit(&spd->policy[spd_place(spd, tunnel)].out, sa, memory_order_release);
+}
+
 const struct spd_policy *spd_find_tunnel(const struct spd *spd, const struct sa_in *sa)
 {
+	const uint64_t group = sa_options_group(&sa->sa.opt);
+
+	if (group != 0)
+		return spd_find_group(spd, group);
 	for (unsigned int i = spd->n_tunnels > 0 ? first_receiver(spd, sa) : spd->n_receivers;
 		i < spd->n_receivers && spd->receivers[i].spi == sa->sa.spi; i++) {
 		const struct spd_policy *p = &spd->policy[spd->receivers[i].policy];

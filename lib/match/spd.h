@@ -41,6 +41,11 @@ const struct spd_policy *spd_at(const struct spd *spd, unsigned int i);
 // The tunnel that receives by the SA; NULL: a policy does, or nothing. Workers.
 const struct spd_policy *spd_find_tunnel(const struct spd *spd, const struct sa_in *sa);
 
+// The tunnel of the SAs of IKE of a group, or NULL; sets the SA that it sends by, NULL: none.
+// Control thread.
+const struct spd_policy *spd_find_group(const struct spd *spd, uint64_t group);
+void spd_set_out(struct spd *spd, const struct spd_policy *tunnel, struct sa_out *sa);
+
 // The place of one of its policies: that of spd_at().
 unsigned int spd_place(const struct spd *spd, const struct spd_policy *policy);
 

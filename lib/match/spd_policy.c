@@ -13,3 +13,12 @@ void spd_policy_set_hashes(struct spd_policy *p)
 	else
 		p->peer_hash = p->name_hash;
 }
+
+bool spd_policy_same_selectors(const struct spd_policy *a, const struct spd_policy *b)
+{
+	return a->family == b->family && a->proto == b->proto &&
+	       classifier_prefixes_equal(&a->local, &b->local) &&
+	       classifier_prefixes_equal(&a->remote, &b->remote) &&
+	       classifier_ports_equal(&a->local_port, &b->local_port) &&
+	       classifier_ports_equal(&a->remote_port, &b->remote_port);
+}

@@ -20,11 +20,11 @@ struct spd_policy {
 	// The control thread changes that of a policy of IKE.
 	enum spd_action _Atomic action;
 	// The SA that SPD_PROTECT sends by; the caller keeps ownership. NULL: IKE has none for it.
-	// The control thread replaces that of a policy of IKE.
+	// The control thread replaces that of a policy or tunnel of IKE.
 	struct sa_out *_Atomic out;
 	struct sa_in *in[SPD_IN_MAX]; // that it receives by; several during a rekey
 	unsigned int n_in;
-	uint32_t reqid;      // SAs of IKE with this reqid are received by; 0: in[] is
+	uint64_t group;      // SAs of IKE of this group are received by; 0: in[] is
 	bool errors_trusted; // ICMP errors received by in may be about any traffic (RFC 4301 6.2)
 	// The maximum segment size that TCP may announce through the SAs, or the one that fits the
 	// path of out. 0: any.
@@ -74,8 +74,8 @@ static inline bool spd_receives(const struct spd_policy *p, const struct sa_in *
 {
 	bool found = false;
 
-	if (p->reqid != 0)
-		return sa->sa.opt.reqid == p->reqid;
+	if (p->group != 0)
+		return sa_options_group(&sa->sa.opt) == p->group;
 	for (unsigned int i = 0; i < p->n_in; i++)
 		found |= sa_in_is_same(p->in[i], sa);
 	return found;
@@ -83,6 +83,9 @@ static inline bool spd_receives(const struct spd_policy *p, const struct sa_in *
 
 // Sets name_hash and peer_hash.
 void spd_policy_set_hashes(struct spd_policy *p);
+
+// Whether both match the same packets.
+bool spd_policy_same_selectors(const struct spd_policy *a, const struct spd_policy *b);
 
 static inline bool spd_policy_has_family(const struct spd_policy *p, enum ip_family family)
 {

@@ -438,19 +438,21 @@ static bool may_depend(const struct spd_policy *p, const void *packet)
 	       spd_policy_may_match(p, part->fragment, part->local, part->remote);
 }
 
-static const struct entry *find_part(const struct spd_table *t, const struct part *part,
-	bool (*matches)(const struct spd_policy *, const void *))
+// The first entry that matches and whose networks have both addresses.
+static const struct entry *find_between(const struct spd_table *t, const struct ip_addr *local,
+	const struct ip_addr *remote, bool (*matches)(const struct spd_policy *, const void *),
+	const void *packet)
 {
-	enum ip_family family = ip_addr_family(part->local);
+	enum ip_family family = ip_addr_family(local);
 	unsigned int n_tuples = tuples_count(t, family);
 	const struct entry *found = NULL;
 
 	for (unsigned int i = 0; i < n_tuples; i++) {
 		const struct networks mask = masks_of(tuple_get(&t->tuples[family], i));
-		const struct networks networks = networks_of(&mask, part->local, part->remote);
+		const struct networks networks = networks_of(&mask, local, remote);
 
 		found = chain_find(
-			next_of(bucket_of(t, &networks)), &networks, found, matches, part);
+			next_of(bucket_of(t, &networks)), &networks, found, matches, packet);
 	}
 	return found;
 }
@@ -459,7 +461,7 @@ uint32_t spd_table_find_receiver(
 	const struct spd_table *t, const struct sa_in *sa, const struct ip_view *fragment)
 {
 	const struct part part = {fragment, &fragment->dst, &fragment->src, sa};
-	const struct entry *found = find_part(t, &part, may_receive);
+	const struct entry *found = find_between(t, part.local, part.remote, may_receive, &part);
 
 	return found != NULL ? found->slot + 1 : 0;
 }
@@ -477,7 +479,21 @@ bool spd_table_decides_fragment(
 		part.remote = &fragment->src;
 	}
 	spd_table_find(t, &key, 1, found);
-	selective = find_part(t, &part, may_depend);
+	selective = find_between(t, part.local, part.remote, may_depend, &part);
 	return selective == NULL ||
 	       (*found != 0 && precedes(next_of(&t->at[*found - 1]), selective));
+}
+
+static bool is_of_another_peer(const struct spd_policy *p, const void *policy)
+{
+	const struct spd_policy *q = policy;
+
+	return p->peer_id != 0 && p->peer_id != q->peer_id && p->out != NULL &&
+	       spd_policy_same_selectors(p, q);
+}
+
+bool spd_table_is_taken(const struct spd_table *t, const struct spd_policy *policy)
+{
+	return policy->peer_id != 0 && find_between(t, &policy->local.addr, &policy->remote.addr,
+					       is_of_another_peer, policy) != NULL;
 }

@@ -40,6 +40,10 @@ unsigned int spd_table_next_slot(const struct spd_table *t);
 // them), -E2BIG (SPD_TABLE_NETWORKS_MAX, or the holder's share of it), -ENOMEM. Control thread.
 int spd_table_add(struct spd_table *t, const struct spd_policy *policy, struct spd_holder *holder);
 
+// Whether another peer has a policy with the same selectors that sends: it decides about the same
+// packets. False: either peer is not known. Control thread.
+bool spd_table_is_taken(const struct spd_table *t, const struct spd_policy *policy);
+
 // Removes the policy in a slot: lookups that begin later do not find it. Earlier ones may, so
 // workers may read it, and its slot stays in use, until spd_table_release() after a grace period.
 // Control thread.

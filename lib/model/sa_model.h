@@ -72,5 +72,15 @@ struct sa_live {
 #include "sa_option.def"
 };
 
+// SAs of IKE in the same group have the same policies, or are those of one tunnel: the group is a
+// reqid, or the if_id of a tunnel.
+#define SA_GROUP_IF_ID(if_id) (UINT64_C(1) << 32 | (if_id))
+
+// 0: it is no SA of IKE.
+static inline uint64_t sa_options_group(const struct sa_options *o)
+{
+	return o->if_id != 0 ? SA_GROUP_IF_ID(o->if_id) : o->reqid;
+}
+
 // Whether both describe the same SA.
 bool sa_options_equal(const struct sa_options *a, const struct sa_options *b);

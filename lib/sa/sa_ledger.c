@@ -189,7 +189,7 @@ void sa_ledger_release(struct sa_ledger *l, struct sa *sa)
 		sa_remove(record, sa);
 	// IKE never uses keys again.
 	if (record != NULL && record->first == NULL && !record->in_file &&
-		(record->used == 0 || sa->opt.reqid != 0))
+		(record->used == 0 || sa_options_group(&sa->opt) != 0))
 		record_free(l, record);
 	sa_free(sa);
 }

@@ -190,7 +190,7 @@ static void test_new_tunnel(void **state)
 	desk_wait(200);
 	assert_int_equal(tunnel_state(), TUNNEL_UP);
 	assert_true(tunnels_new(&tunnels, desk.snapshot));
-	tunnels_set(&desk, &tunnels, NULL); // as of policies with other names
+	tunnels_set(&desk, &tunnels, desk.snapshot, NULL); // as of policies with other names
 	desk_forget();
 	desk_wait(1000);
 	assert_int_equal(tunnel_state(), TUNNEL_NEVER);

@@ -217,6 +217,10 @@ static void test_sas(void **state)
 	refuse("sa add { name = \"ike.x\"; " BARE ENDS ALG "}",
 		"ike:1: sa \"ike.x\": reqid is missing, must be an integer from 1 to "
 		"4294967295\n");
+	refuse("sa add { name = \"ike.x\"; reqid = 1; if_id = 1; mode = \"transport\"; " BARE ENDS
+			ALG "}",
+		"ike:1: sa \"ike.x\": reqid: is for SAs without if_id\n"
+		"ike:1: sa \"ike.x\": if_id: is for mode tunnel only\n");
 	refuse("sa add { name = \"x\"; reqid = 1; " BARE ENDS ALG "}",
 		"ike:1: sa \"x\": name: must begin with \"ike.\"\n");
 	refuse("sa add { name = \"ike.x\"; reqid = 0; " BARE ENDS ALG "}",
