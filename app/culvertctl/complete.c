@@ -240,6 +240,7 @@ void complete_trace(const struct options *options, char **words, size_t n)
 void complete_change(const struct options *options, char **words, size_t n)
 {
 	static const char *const verbs[] = {"add", "set", "del", NULL};
+	static const char *const states[] = {"down", "up", NULL};
 	static const char *const places[] = {"first", "last", "before", "after", NULL};
 	const struct conf_kind_info *kind = conf_kinds;
 	bool add = n > 0 && strcmp(words[0], "add") == 0;
@@ -248,7 +249,9 @@ void complete_change(const struct options *options, char **words, size_t n)
 		kind++;
 	if (n == 0)
 		offer_words(verbs);
-	else if (n == 1 && add && kind->ordered)
+	if (n == 0 && kind == &conf_kinds[CONF_TUNNEL])
+		offer_words(states);
+	if (n == 1 && add && kind->ordered)
 		offer_words(places);
 	else if ((n == 1 && !add) ||
 		 (n == 2 && add && kind->ordered && word_is_of("before, after", words[1])))

@@ -212,6 +212,24 @@ static const char *drop_help(const char *reason)
 	return "";
 }
 
+// "": it is none of this version.
+static const char *down_help(const char *reason)
+{
+	static const char *const help[][2] = {
+		{"command", "an operator has taken it down"},
+		{"no_sa", "IKE has no SA for it"},
+		{"stopped", "its SA needs a new key"},
+		{"peer_unknown", "the address of its peer is not known"},
+		{"link", "the port to its peer has no link"},
+		{"probe", "its probe is not answered"},
+	};
+
+	for (size_t i = 0; i < sizeof(help) / sizeof(help[0]); i++)
+		if (strcmp(help[i][0], reason) == 0)
+			return help[i][1];
+	return "";
+}
+
 // Why a tunnel is not up.
 static json_t *tunnel_text(const json_t *row)
 {
@@ -228,7 +246,8 @@ static json_t *tunnel_text(const json_t *row)
 		return textf("%s: nothing received yet", name);
 	if (reason == NULL)
 		return textf("%s", name);
-	return textf("%s: %s: %s", name, reason, drop_help(reason));
+	return textf("%s: %s: %s", name, reason,
+		is_text(row, "state", "down") ? down_help(reason) : drop_help(reason));
 }
 
 static void tunnels_print(FILE *out, const json_t *tunnels)

@@ -81,6 +81,7 @@ class Completion(unittest.TestCase):
     def test_changes(self):
         for kind in ("sa", "policy", "rule", "neighbour", "route"):
             self.assertEqual(complete("culvertctl", kind, ""), ["add", "set", "del"])
+        self.assertEqual(complete("culvertctl", "tunnel", ""), ["add", "set", "del", "down", "up"])
         for kind in ("policy", "rule"):
             self.assertEqual(complete("culvertctl", kind, "add", "be"), ["before"])
         self.assertIn("/etc/passwd", complete("culvertctl", "apply", "/etc/pass"))

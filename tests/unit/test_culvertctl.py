@@ -875,6 +875,20 @@ class Status(Case):
                      "\nReload      refused 20", "/etc/culvert/culvert.conf:12:"):
             self.assertIn(line, out)
 
+    def test_tunnels_that_are_down(self):
+        """Each reason that the daemon has is explained."""
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lib/control/tunnel_life.c")
+        with open(path, encoding="ascii") as file:
+            reasons = re.findall(r'\[TUNNEL_DOWN_\w+\] = "(\w+)"', file.read())
+        self.assertGreater(len(reasons), 5)
+        self.well()
+        for i in range(0, len(reasons), 4):
+            self.lists["tunnels_worst"] = [tunnel("t", "down", reason) for reason in reasons[i:i + 4]]
+            out = self.status(0)
+            for reason in reasons[i:i + 4]:
+                self.assertRegex(out, rf"(?m)^ +down t: {reason}: \w+ ")
+                self.assertNotIn("no inbound SA", out)
+
     def test_drops_that_grow(self):
         self.well()
         self.lists["drops"] = Growing([{"reason": "auth", "packets": 7, "help": "grows slowly"},
