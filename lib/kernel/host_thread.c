@@ -137,6 +137,12 @@ static int host_open(struct host_thread *h, unsigned int host, const struct host
 	return watch(h, fd, EPOLLIN, host) == 0 ? 0 : no_memory();
 }
 
+// Unless another thread has changed it.
+static void state_change(struct host *p, enum host_state from, enum host_state to)
+{
+	atomic_compare_exchange_strong(&p->state, &from, to);
+}
+
 static bool is_serving(const struct host *p)
 {
 	return atomic_load_explicit(&p->state, memory_order_acquire) == SERVING;
@@ -175,22 +181,15 @@ static void host_change(struct host_thread *h, unsigned int host, const struct h
 	p->mtu = i->mtu;
 }
 
-// Both are replaced together, at any time.
-static struct host_iface wanted_now(struct control *c, unsigned int host)
-{
-	struct host_iface wanted;
-
-	pthread_mutex_lock(&c->lock);
-	wanted = host_iface_wanted(c->conf, c->snapshot, host);
-	pthread_mutex_unlock(&c->lock);
-	return wanted;
-}
-
 void host_thread_change(struct host_thread *h, struct control *c)
 {
 	for (unsigned int i = 0; h != NULL && i < HOSTS_MAX; i++) {
-		const struct host_iface wanted = wanted_now(c, i);
+		struct host_iface wanted;
 
+		// Both are replaced together, at any time.
+		pthread_mutex_lock(&c->lock);
+		wanted = host_iface_wanted(c->conf, c->snapshot, i);
+		pthread_mutex_unlock(&c->lock);
 		host_change(h, i, &wanted);
 	}
 }
@@ -267,7 +266,7 @@ static enum drop frame_hand(struct host_thread *h, struct host *p, uint16_t len)
 // Nothing more will come, and epoll would report the error for ever.
 static void lose(struct host_thread *h, struct host *p)
 {
-	atomic_store_explicit(&p->state, LOST, memory_order_relaxed);
+	state_change(p, SERVING, LOST);
 	epoll_ctl(h->epoll, EPOLL_CTL_DEL, p->fd, NULL);
 }
 
@@ -415,7 +414,7 @@ void host_thread_link(struct host_thread *h, uint16_t port, bool up)
 static void lost_report(struct host *p, const struct host_iface *i)
 {
 	event_post(HOST_LOST, EVENT_TEXT(i->owner), EVENT_TEXT(p->name));
-	atomic_store_explicit(&p->state, REPORTED, memory_order_relaxed);
+	state_change(p, LOST, REPORTED);
 }
 
 bool host_thread_tick(struct host_thread *h, const struct control *c)
@@ -431,11 +430,11 @@ bool host_thread_tick(struct host_thread *h, const struct control *c)
 		wanted = host_iface_wanted(c->conf, c->snapshot, i);
 		if (wanted.is_tunnel)
 			p->up = !wanted.is_down;
+		changed |= wanted.name != NULL && (p->state == LOST || p->mtu != wanted.mtu);
 		if (p->state == LOST && wanted.name != NULL)
 			lost_report(p, &wanted);
 		else if (p->carrier != p->up)
 			host_iface_carrier(p->fd, p->carrier = p->up);
-		changed |= wanted.name != NULL && p->mtu != wanted.mtu;
 	}
 	return changed;
 }

@@ -37,7 +37,8 @@ void host_thread_change(struct host_thread *h, struct control *c);
 void host_thread_link(struct host_thread *h, uint16_t port, bool up);
 
 // Posts an event of each interface that somebody has deleted, and sets carriers. Call every 100 ms
-// or so, with the gateway's lock. Returns whether MTUs have to be changed, by host_thread_change().
+// or so, with the gateway's lock. Returns whether something is to be done by
+// host_thread_change().
 bool host_thread_tick(struct host_thread *h, const struct control *c);
 
 // Counters of the thread: packets that the kernel sent as originated, packets that it accepted as
