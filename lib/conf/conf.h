@@ -122,11 +122,10 @@ enum conf_socket_mode { CONF_MODE_0600, CONF_MODE_0660, CONF_MODE_0666 };
 #define END                              };
 #define OPTION(name, value, def, change, at, help) at
 #define TIMEOUT(state, def, help)        unsigned int state;
-#define SUBGROUP(name, ...)              struct conf_##name name;
+#define PART(owner, name, ...)           struct conf_##name name;
 #define AT(owner, type, member)          type member;
 #define PORTS_AT(owner, member)          struct proto_ports member;
 #define SAME(owner, member)
-#define PART(owner, group, type, member) type member;
 #define ELEMENTS(owner, type, member, max, count) type member[max]; unsigned int count;
 #define NO_FIELD
 #define DERIVED(...)                     __VA_ARGS__

@@ -137,6 +137,9 @@ void conf_check_match(struct conf_reader *r, enum conf_kind kind, config_setting
 // Whether a matches every packet that b matches.
 bool conf_match_covers(const struct conf_match *a, const struct conf_match *b);
 
+// Checks the probe of a policy, or of a tunnel, as a policy for all packets.
+void conf_check_probe(struct conf_reader *r, config_setting_t *item, const struct conf_policy *p);
+
 // Whether two addresses are of one family; rejects the second if not. Names are those of their
 // settings, both of which were accepted.
 bool conf_check_same_family(struct conf_reader *r, config_setting_t *item, const char *a_name,
@@ -168,6 +171,10 @@ int conf_egress_port(const struct conf *c, const struct ip_addr *src, const stru
 
 // For messages: the port or tunnel that interface i of conf_addrs() is.
 const char *conf_iface_ref(const struct conf_reader *r, unsigned int iface);
+
+// The tunnel that such a route leads into, if there is no port; NULL: there is no route.
+const struct conf_tunnel *conf_egress_tunnel(
+	const struct conf *c, const struct ip_addr *src, const struct ip_addr *dst);
 
 // Whether it is the network or broadcast address of a port's network.
 bool conf_is_broadcast(const struct conf *c, const struct ip_addr *a);

@@ -223,8 +223,7 @@ static bool has_source(const struct conf *c, const struct conf_policy *p, enum i
 }
 
 // Refuses a probe whose echo request the policy would not let out, or whose reply not in.
-static void check_probe(
-	struct conf_reader *r, config_setting_t *policy, const struct conf_policy *p)
+void conf_check_probe(struct conf_reader *r, config_setting_t *policy, const struct conf_policy *p)
 {
 	config_setting_t *probe = conf_given(policy, "probe");
 	config_setting_t *address = conf_given(probe, "address");
@@ -286,7 +285,7 @@ void conf_check_policies(struct conf_reader *r)
 		if (has_sas)
 			selectors_narrow(r, item, p);
 		if (protects)
-			check_probe(r, item, p);
+			conf_check_probe(r, item, p);
 	}
 	conf_check_names(r, CONF_POLICY);
 	if (r->ike) // by priority, among those of other requests

@@ -77,7 +77,9 @@ static bool is_better(const struct conf_route *r, const struct conf_route *befor
 	       (r->to.len == before->to.len && ip_addr_is_none(&before->source));
 }
 
-int conf_egress_port(const struct conf *c, const struct ip_addr *src, const struct ip_addr *dst)
+// Index of the port, or n_ports + that of the tunnel, by which packets from src to dst leave; -1:
+// there is none.
+static int find_egress(const struct conf *c, const struct ip_addr *src, const struct ip_addr *dst)
 {
 	const struct conf_route *best = NULL;
 	int len, iface = find_network(c, c->n_ports + c->n_tunnels, dst, &len);
@@ -85,9 +87,26 @@ int conf_egress_port(const struct conf *c, const struct ip_addr *src, const stru
 	for (unsigned int i = 0; i < c->n_routes; i++)
 		if (is_better(&c->routes[i], best, src, dst))
 			best = &c->routes[i];
-	if (iface >= 0 && (best == NULL || best->to.len <= len))
-		return iface < (int)c->n_ports ? iface : -1;
-	return best != NULL && conf_route_has_port(best) ? (int)best->port : -1;
+	if (best == NULL || (iface >= 0 && best->to.len <= len))
+		return iface;
+	if (best->tunnel != 0)
+		return (int)(c->n_ports + best->tunnel - 1);
+	return conf_route_has_port(best) ? (int)best->port : -1;
+}
+
+int conf_egress_port(const struct conf *c, const struct ip_addr *src, const struct ip_addr *dst)
+{
+	int iface = find_egress(c, src, dst);
+
+	return iface < (int)c->n_ports ? iface : -1;
+}
+
+const struct conf_tunnel *conf_egress_tunnel(
+	const struct conf *c, const struct ip_addr *src, const struct ip_addr *dst)
+{
+	int iface = find_egress(c, src, dst);
+
+	return iface >= (int)c->n_ports ? &c->tunnels[iface - (int)c->n_ports] : NULL;
 }
 
 bool conf_is_broadcast(const struct conf *c, const struct ip_addr *a)

@@ -32,6 +32,12 @@ static void reject_without_host(
 			"port");
 }
 
+static void add_tunnel(struct conf_rule *rule, unsigned int number)
+{
+	rule->tunnels = conf_alloc(1, sizeof(rule->tunnels[0]));
+	rule->tunnels[rule->n_tunnels++] = number;
+}
+
 static void find_tunnel_of_policy(
 	struct conf_reader *r, config_setting_t *s, struct conf_rule *rule, unsigned int policy)
 {
@@ -43,8 +49,7 @@ static void find_tunnel_of_policy(
 		conf_err(r, s, "%s has no tunnel, must have action \"protect\"", conf_ref(item));
 		return;
 	}
-	rule->tunnels = conf_alloc(1, sizeof(rule->tunnels[0]));
-	rule->tunnels[rule->n_tunnels++] = policy;
+	add_tunnel(rule, policy);
 }
 
 static bool has_sa(const struct conf_policy *p, unsigned int sa)
@@ -82,7 +87,8 @@ static void find_tunnels_of_sa(
 }
 
 static void find_tunnels(struct conf_reader *r, config_setting_t *item, struct conf_rule *rule,
-	const struct conf_names *policies, const struct conf_names *sas)
+	const struct conf_names *policies, const struct conf_names *sas,
+	const struct conf_names *tunnels)
 {
 	config_setting_t *s = conf_given(item, "tunnel");
 
@@ -91,18 +97,22 @@ static void find_tunnels(struct conf_reader *r, config_setting_t *item, struct c
 
 	int policy = conf_names_find(policies, rule->tunnel);
 	int sa = conf_names_find(sas, rule->tunnel);
+	int tunnel = conf_names_find(tunnels, rule->tunnel);
 
-	if (policy >= 0 && sa >= 0)
+	if ((policy >= 0 || tunnel >= 0) && sa >= 0)
 		conf_err(r, s, "is the name of %s and of %s, must be that of one",
-			conf_ref(conf_item(r, CONF_POLICY, (unsigned int)policy)),
+			conf_ref(policy >= 0 ? conf_item(r, CONF_POLICY, (unsigned int)policy)
+					     : conf_item(r, CONF_TUNNEL, (unsigned int)tunnel)),
 			conf_ref(conf_item(r, CONF_SA, (unsigned int)sa)));
 	else if (policy >= 0)
 		find_tunnel_of_policy(r, s, rule, (unsigned int)policy);
+	else if (tunnel >= 0)
+		add_tunnel(rule, r->c->n_policies + (unsigned int)tunnel);
 	else if (sa >= 0)
 		find_tunnels_of_sa(r, s, rule, (unsigned int)sa);
 	else
-		conf_names_reject(
-			r, s, (const struct conf_names *[]){policies, sas, NULL}, rule->tunnel);
+		conf_names_reject(r, s, (const struct conf_names *[]){policies, tunnels, sas, NULL},
+			rule->tunnel);
 }
 
 // A rule that drops should drop everything; one that accepts should not accept packets of no
@@ -182,7 +192,7 @@ void conf_check_rules(struct conf_reader *r)
 		conf_check_match(r, CONF_RULE, item, &rule->match, &port_names, &tunnel_names);
 		reject_host_egress(r, item, rule);
 		reject_without_host(r, item, rule);
-		find_tunnels(r, item, rule, &policy_names, &sa_names);
+		find_tunnels(r, item, rule, &policy_names, &sa_names, &tunnel_names);
 		complete_states(rule);
 	}
 	conf_check_names(r, CONF_RULE);

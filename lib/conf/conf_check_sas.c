@@ -87,10 +87,21 @@ static void check_algorithms(
 			sa->opt.cipher->name);
 }
 
-static bool is_reachable(
-	const struct conf_reader *r, const struct ip_addr *from, const struct ip_addr *a)
+static void check_route(struct conf_reader *r, config_setting_t *s, const struct ip_addr *from,
+	const struct ip_addr *to)
 {
-	return !r->nets_known || !r->routes_known || conf_egress_port(r->c, from, a) >= 0;
+	const struct conf_tunnel *tunnel = conf_egress_tunnel(r->c, from, to);
+	char buf[IP_ADDR_STRLEN];
+
+	ip_addr_format(buf, to);
+	if (!r->nets_known || !r->routes_known || conf_egress_port(r->c, from, to) >= 0)
+		return;
+	if (tunnel != NULL)
+		conf_err(r, s, "the route to %s leads into tunnel \"%s\", must have a via", buf,
+			tunnel->name);
+	else
+		conf_err(
+			r, s, "no route to %s, must be in a port's network or behind a route", buf);
 }
 
 // A link-local address would need the name of its link.
@@ -115,9 +126,8 @@ static void check_local(struct conf_reader *r, config_setting_t *s, const struct
 		conf_err(r, s, "%s is not an address of a port, must be one", buf);
 	else if (conf_is_broadcast(r->c, &sa->opt.local))
 		conf_err(r, s, "%s is %s, must be a host's", buf, conf_no_host(&sa->opt.local));
-	else if (!is_reachable(r, &sa->opt.remote, &sa->opt.local))
-		conf_err(
-			r, s, "no route to %s, must be in a port's network or behind a route", buf);
+	else
+		check_route(r, s, &sa->opt.remote, &sa->opt.local);
 }
 
 void conf_check_ends(struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
@@ -141,9 +151,8 @@ void conf_check_ends(struct conf_reader *r, config_setting_t *item, const struct
 	else if (conf_is_broadcast(r->c, &sa->opt.remote))
 		conf_err(r, remote, "%s is %s, must be a host's", buf,
 			conf_no_host(&sa->opt.remote));
-	else if (!is_reachable(r, &sa->opt.local, &sa->opt.remote))
-		conf_err(r, remote, "no route to %s, must be in a port's network or behind a route",
-			buf);
+	else
+		check_route(r, remote, &sa->opt.local, &sa->opt.remote);
 }
 
 // Workers that share an SA have at most half as many of its packets in flight, which one that does

@@ -105,6 +105,20 @@ static void find_sas(struct conf_reader *r, config_setting_t *item, const struct
 	check_mode(r, item, &r->c->sas[t->sa_out]);
 }
 
+static void check_probe(struct conf_reader *r, config_setting_t *item, const struct conf_tunnel *t)
+{
+	const struct ip_prefix v4 = {.len = IP_V4_BITS, .addr = ip_addr_from_v4(0)}, v6 = {0};
+	const struct ip_prefix *all = ip_addr_is_v4(&t->probe.addr) ? &v4 : &v6;
+	const struct conf_policy p = {.local = *all,
+		.remote = *all,
+		.proto = PROTO_ANY,
+		.local_port = {0, UINT16_MAX},
+		.remote_port = {0, UINT16_MAX},
+		.probe = t->probe};
+
+	conf_check_probe(r, item, &p);
+}
+
 // --- addresses ---
 
 // An address of a port or tunnel: iface is as of conf_addrs().
@@ -266,6 +280,7 @@ void conf_check_tunnels(struct conf_reader *r)
 		check_name(r, item, c->tunnels[i].name, &ports);
 		check_name(r, item, c->tunnels[i].name, &policies);
 		find_sas(r, item, &sas, &c->tunnels[i], users);
+		check_probe(r, item, &c->tunnels[i]);
 		check_host(r, item);
 	}
 	conf_check_names(r, CONF_TUNNEL);

@@ -172,6 +172,8 @@ static void diff_group(struct diff *d, const struct pair *p)
 			inner.options = o->options;
 			inner.from = conf_member(p->from, o->name);
 			inner.to = conf_member(p->to, o->name);
+			inner.from_base = (const char *)p->from_base + o->part;
+			inner.to_base = (const char *)p->to_base + o->part;
 			inner.path = conf_format("%s%s.", p->path, o->name);
 			inner.optional = o->size > 0;
 			if (inner.optional && (inner.from == NULL) != (inner.to == NULL))

@@ -145,6 +145,32 @@ static void notes_policies(const struct conf *c, FILE *out)
 	}
 }
 
+// --- tunnels ---
+
+static bool has_route(const struct conf *c, unsigned int tunnel)
+{
+	for (const struct conf_route *r = c->routes; r < c->routes + c->n_routes; r++)
+		if (r->tunnel == 1 + tunnel)
+			return true;
+	return c->tunnels[tunnel].n_addrs > 0;
+}
+
+static void notes_tunnels(const struct conf *c, FILE *out)
+{
+	char to[IP_PREFIX_STRLEN];
+
+	for (unsigned int i = 0; i < c->n_tunnels; i++)
+		if (!has_route(c, i)) {
+			note(out, &c->tunnels[i].where, "tunnel", c->tunnels[i].name);
+			fprintf(out, "no route leads into it\n");
+		}
+	for (const struct conf_route *r = c->routes; r < c->routes + c->n_routes; r++)
+		if (r->tunnel != 0 && r->to.len == 128 && conf_own_port(c, &r->to.addr) >= 0) {
+			note(out, &r->where, "route", ip_prefix_format(to, &r->to));
+			fprintf(out, "is an own address: no packet to it goes into a tunnel\n");
+		}
+}
+
 // --- rules ---
 
 static bool is_any_or_equal(unsigned int a, unsigned int b, unsigned int any)
@@ -226,5 +252,6 @@ static void notes_rules(const struct conf *c, FILE *out)
 void conf_notes_print(const struct conf *c, FILE *out)
 {
 	notes_policies(c, out);
+	notes_tunnels(c, out);
 	notes_rules(c, out);
 }

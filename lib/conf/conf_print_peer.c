@@ -7,7 +7,30 @@
 #include "conf_schema.h"
 
 // Each SA has the same SPI, algorithms and keys there, the other direction, and its ends exchanged;
-// each policy its selectors exchanged.
+// each policy its selectors exchanged. There, routes lead to the networks of this end.
+
+// The SAs of a policy or, after the policies, of a tunnel.
+struct end {
+	const char *name;
+	unsigned int out, n_in; // n_in 0: it has no SAs of the configuration
+	const unsigned int *in;
+};
+
+static unsigned int ends_count(const struct conf *c)
+{
+	return c->n_policies + c->n_tunnels;
+}
+
+static struct end end_of(const struct conf *c, unsigned int i)
+{
+	const struct conf_policy *p = &c->policies[i];
+	const struct conf_tunnel *t = &c->tunnels[i - c->n_policies];
+
+	if (i >= c->n_policies)
+		return (struct end){t->name, t->sa_out, t->n_sa_in, t->sa_in};
+	return (struct end){
+		p->name, p->sa_out, p->action == SPD_PROTECT ? p->n_sa_in : 0, p->sa_in};
+}
 
 // The memory of the name it had goes with the arena.
 static void rename_to(config_setting_t *s, const char *name)
@@ -42,10 +65,13 @@ static void drop_one_way(config_setting_t *group, const struct conf_option *opti
 // The own port of the SA that answers inbound SA i: where its policy sends to. 0: none is set.
 static uint16_t answer_port(const struct conf *c, unsigned int i)
 {
-	for (unsigned int p = 0; p < c->n_policies; p++)
-		for (unsigned int k = 0; k < c->policies[p].n_sa_in; k++)
-			if (c->policies[p].sa_in[k] == i)
-				return c->sas[c->policies[p].sa_out].opt.udp_remote_port;
+	for (unsigned int p = 0; p < ends_count(c); p++) {
+		const struct end e = end_of(c, p);
+
+		for (unsigned int k = 0; k < e.n_in; k++)
+			if (e.in[k] == i)
+				return c->sas[e.out].opt.udp_remote_port;
+	}
 	return 0;
 }
 
@@ -99,6 +125,36 @@ static void mirror_policy(const struct conf *c, unsigned int i, config_setting_t
 	first_only(item);
 }
 
+static void mirror_tunnel(const struct conf *c, unsigned int i, config_setting_t *item)
+{
+	(void)c, (void)i;
+	setting_drop(item, "probe");
+	setting_drop(item, "addresses");
+	settings_swap(item, "out", "in");
+	first_only(item);
+}
+
+static void print_route(FILE *out, const struct ip_prefix *to, const char *tunnel)
+{
+	char text[IP_PREFIX_STRLEN];
+
+	fprintf(out, "# routes needs { to = \"%s\"; tunnel = \"%s\"; }\n",
+		ip_prefix_format(text, to), tunnel);
+}
+
+// Routes of the other end to the networks of the protected side. That has other routes as well, so
+// these are no list.
+static void print_routes(const struct conf *c, FILE *out, const char *tunnel)
+{
+	for (const struct conf_port *p = c->ports; p < c->ports + c->n_ports; p++)
+		for (unsigned int i = 0; !p->unprotected && i < p->n_addrs; i++)
+			if (!ip_addr_is_link_local(&p->addrs[i].addr))
+				print_route(out, &p->addrs[i].net, tunnel);
+	for (const struct conf_route *r = c->routes; r < c->routes + c->n_routes; r++)
+		if (conf_route_has_port(r) && !c->ports[r->port].unprotected)
+			print_route(out, &r->to, tunnel);
+}
+
 // A list of those items alone that are chosen.
 static void print_mirrored(const struct conf *c, FILE *out, config_setting_t *root,
 	const char *name,
@@ -129,16 +185,16 @@ struct printing {
 	const struct conf *c;
 	const char *peer; // NULL: the only one
 	FILE *out, *errors;
-	bool *sa, *policy; // which of them are printed
+	bool *sa, *end; // which of them are printed
 	bool refused;
 };
 
-static bool policy_uses(const struct conf_policy *p, const bool *sa)
+static bool end_uses(const struct end *e, const bool *sa)
 {
-	bool uses = p->action == SPD_PROTECT && sa[p->sa_out];
+	bool uses = e->n_in > 0 && sa[e->out];
 
-	for (unsigned int k = 0; k < p->n_sa_in; k++)
-		uses |= sa[p->sa_in[k]];
+	for (unsigned int k = 0; k < e->n_in; k++)
+		uses |= sa[e->in[k]];
 	return uses;
 }
 
@@ -151,39 +207,44 @@ static bool peer_choose(struct printing *p)
 
 	for (unsigned int i = 0; i < p->c->n_sas; i++)
 		p->sa[i] = is_addr && ip_addr_equal(&addr, &p->c->sas[i].opt.remote);
-	for (unsigned int i = 0; i < p->c->n_policies; i++) {
-		const struct conf_policy *policy = &p->c->policies[i];
+	for (unsigned int i = 0; i < ends_count(p->c); i++) {
+		const struct end e = end_of(p->c, i);
 
-		if (policy->action != SPD_PROTECT || strcmp(policy->name, p->peer) != 0)
+		if (e.n_in == 0 || strcmp(e.name, p->peer) != 0)
 			continue;
-		p->sa[policy->sa_out] = true;
-		for (unsigned int k = 0; k < policy->n_sa_in; k++)
-			p->sa[policy->sa_in[k]] = true;
+		p->sa[e.out] = true;
+		for (unsigned int k = 0; k < e.n_in; k++)
+			p->sa[e.in[k]] = true;
 	}
-	for (unsigned int i = 0; i < p->c->n_policies; i++)
-		found |= p->policy[i] = policy_uses(&p->c->policies[i], p->sa);
+	for (unsigned int i = 0; i < ends_count(p->c); i++) {
+		const struct end e = end_of(p->c, i);
+
+		found |= p->end[i] = end_uses(&e, p->sa);
+	}
 	return found;
 }
 
-// The peer of policy i as PEER names it; NULL: an earlier policy has the same, or it has none.
+// The peer of end i as PEER names it; NULL: an earlier one has the same, or it has none.
 static const char *peer_of(const struct conf *c, unsigned int i)
 {
-	const struct conf_policy *p = &c->policies[i];
+	const struct end e = end_of(c, i);
 	char text[IP_ADDR_STRLEN];
 
-	if (p->action != SPD_PROTECT)
+	if (e.n_in == 0)
 		return NULL;
 
-	const struct ip_addr *remote = &c->sas[p->sa_out].opt.remote;
+	const struct ip_addr *remote = &c->sas[e.out].opt.remote;
 
-	for (unsigned int k = 0; k < i; k++)
-		if (c->policies[k].action == SPD_PROTECT &&
-			(c->policies[k].sa_out == p->sa_out ||
+	for (unsigned int k = 0; k < i; k++) {
+		const struct end other = end_of(c, k);
+
+		if (other.n_in > 0 &&
+			(other.out == e.out ||
 				(!ip_addr_is_none(remote) &&
-					ip_addr_equal(remote,
-						&c->sas[c->policies[k].sa_out].opt.remote))))
+					ip_addr_equal(remote, &c->sas[other.out].opt.remote))))
 			return NULL;
-	return ip_addr_is_none(remote) ? p->name : conf_strdup(ip_addr_format(text, remote));
+	}
+	return ip_addr_is_none(remote) ? e.name : conf_strdup(ip_addr_format(text, remote));
 }
 
 // All SAs and policies if they lead to one peer.
@@ -192,13 +253,14 @@ static void choose(struct printing *p)
 	const char *peers = "", *peer;
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < p->c->n_policies; i++) {
+	for (unsigned int i = 0; i < ends_count(p->c); i++) {
 		peer = peer_of(p->c, i);
 		n += peer != NULL;
 		peers = peer != NULL ? conf_join(peers, peer) : peers;
 	}
 	memset(p->sa, true, p->c->n_sas);
-	memset(p->policy, true, p->c->n_policies);
+	for (unsigned int i = 0; i < ends_count(p->c); i++)
+		p->end[i] = i < p->c->n_policies || end_of(p->c, i).n_in > 0;
 	p->refused = p->peer != NULL ? !peer_choose(p) : n > 1;
 	if (p->refused && p->peer != NULL)
 		fprintf(p->errors, "no tunnel leads to \"%s\", peers: %s\n", p->peer, peers);
@@ -218,7 +280,7 @@ static void print_notes(const struct printing *p)
 				"end\n",
 				p->c->sas[i].live.name);
 	for (unsigned int i = 0; i < p->c->n_policies; i++)
-		if (!p->policy[i] && p->c->policies[i].action != SPD_PROTECT)
+		if (!p->end[i] && p->c->policies[i].action != SPD_PROTECT)
 			fprintf(p->out, "# policy \"%s\" is left out: it has no peer\n",
 				p->c->policies[i].name);
 }
@@ -227,19 +289,25 @@ static void print_peer(void *arg)
 {
 	struct printing *p = arg;
 	const struct conf *c = p->c;
+	unsigned int tunnel = c->n_policies;
+	config_setting_t *root;
 	config_t peer;
 
 	p->sa = conf_alloc(c->n_sas + 1, sizeof(p->sa[0]));
-	p->policy = conf_alloc(c->n_policies + 1, sizeof(p->policy[0]));
+	p->end = conf_alloc(ends_count(c) + 1, sizeof(p->end[0]));
 	choose(p);
 	if (p->refused)
 		return;
 	config_init(&peer);
+	root = config_root_setting(&peer);
 	print_notes(p);
-	print_mirrored(
-		c, p->out, config_root_setting(&peer), "sas", mirror_sa, c->tree->key_files, p->sa);
-	print_mirrored(
-		c, p->out, config_root_setting(&peer), "policies", mirror_policy, NULL, p->policy);
+	print_mirrored(c, p->out, root, "sas", mirror_sa, c->tree->key_files, p->sa);
+	print_mirrored(c, p->out, root, "policies", mirror_policy, NULL, p->end);
+	print_mirrored(c, p->out, root, "tunnels", mirror_tunnel, NULL, p->end + c->n_policies);
+	while (tunnel < ends_count(c) && !p->end[tunnel])
+		tunnel++;
+	if (tunnel < ends_count(c))
+		print_routes(c, p->out, end_of(c, tunnel).name);
 }
 
 int conf_print_peer(const struct conf *c, const char *peer, FILE *out, FILE *errors)

@@ -213,7 +213,7 @@ static void read_option(
 		break;
 	case CONF_GROUP:
 		if (config_setting_is_group(s))
-			conf_read_group(r, o->options, s, base);
+			conf_read_group(r, o->options, s, base + o->part);
 		else
 			reject_kind(r, o, s);
 		break;
@@ -225,7 +225,7 @@ static void set_default(struct conf_reader *r, const struct conf_option *o, char
 	const unsigned int one = 1;
 
 	if (o->shape == CONF_GROUP)
-		conf_read_group(r, o->options, NULL, base);
+		conf_read_group(r, o->options, NULL, base + o->part);
 	if (o->def == NULL)
 		return;
 	o->type->parse(&(struct conf_value){r, o, NULL, o->def, base + o->offset});

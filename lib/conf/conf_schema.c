@@ -31,10 +31,9 @@
 #define IKE         .only = CONF_ONLY_IKE
 #define IKE_PROTECT .only = CONF_ONLY_IKE | CONF_ONLY_PROTECT
 
-#define SAME(owner, member)              FIELD(struct owner, member)
-#define AT(owner, type, member)          SAME(owner, member)
-#define PORTS_AT(owner, member)          SAME(owner, member)
-#define PART(owner, group, type, member) SAME(owner, group.member)
+#define SAME(owner, member)     FIELD(struct owner, member)
+#define AT(owner, type, member) SAME(owner, member)
+#define PORTS_AT(owner, member) SAME(owner, member)
 #define ELEMENTS(owner, type, member, max, count)                                                  \
 	SAME(owner, member[0]), .count_offset = offsetof(struct owner, count)
 #define NO_FIELD .size = 0
@@ -50,6 +49,13 @@
 		.shape = CONF_GROUP,                                                               \
 		.options = conf_##name_##_options,                                                 \
 		change,                                                                            \
+		.help = (help_)},
+#define PART(owner, name_, change, help_)                                                          \
+	{.name = #name_,                                                                           \
+		.shape = CONF_GROUP,                                                               \
+		.options = conf_##name_##_options,                                                 \
+		change,                                                                            \
+		.part = offsetof(struct owner, name_),                                             \
 		.help = (help_)},
 #define KIND(id, noun, list, identity, scope, ordered, lo, hi, def_, help_)                        \
 	{.name = #list,                                                                            \

@@ -42,7 +42,7 @@ struct conf_type {
 enum conf_shape {
 	CONF_VALUE,
 	CONF_ARRAY, // of values; they lie in the struct, one after the other
-	CONF_GROUP, // of settings, whose fields are in the same struct
+	CONF_GROUP, // of settings, whose fields are in the same struct, or in a part of it
 	CONF_LIST,  // of groups; they lie in memory of their own
 };
 
@@ -63,6 +63,7 @@ struct conf_option {
 	unsigned int n_min, n_max;  // elements of an array or list
 	size_t offset, size;        // the field; of an array: its first element
 	size_t count_offset;        // unsigned int: the number of elements
+	size_t part;                // of a group with a struct of its own: where that is
 	const char *help;           // for docs/configuration.md
 };
 

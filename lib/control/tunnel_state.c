@@ -24,9 +24,10 @@ struct tunnel *tunnel_of_policy(const struct tunnels *t, uint32_t policy)
 
 const struct conf_probe *tunnel_probe(const struct control *c, const struct tunnel *t)
 {
-	static const struct conf_probe none;
+	const struct conf *conf = c->conf;
 
-	return t->policy < c->conf->n_policies ? &c->conf->policies[t->policy].probe : &none;
+	return t->policy < conf->n_policies ? &conf->policies[t->policy].probe
+					    : &conf->tunnels[t->policy - conf->n_policies].probe;
 }
 
 uint32_t tunnel_patience_ms(const struct conf_probe *p)

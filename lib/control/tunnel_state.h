@@ -9,8 +9,7 @@
 // The tunnel of a policy, by its place; NULL: it has none.
 struct tunnel *tunnel_of_policy(const struct tunnels *t, uint32_t policy);
 
-// The settings of the pings of a tunnel; without an address there are none: a tunnel that routes
-// lead into has none.
+// The settings of the pings of a tunnel; without an address there are none.
 const struct conf_probe *tunnel_probe(const struct control *c, const struct tunnel *t);
 
 // For how long nothing is received from a peer before its tunnel is silent: long enough for three

@@ -22,6 +22,7 @@ static const struct {
 	[DROP_POLICY_DISCARD] = {1 << 11, .inner = true, .policy = true}, // RFC 4301 5.1, 5.2
 	[DROP_NO_POLICY] = {1 << 12, .inner = true, .policy = true},
 	[DROP_CLEAR_TEXT] = {1 << 13, .inner = true, .policy = true},
+	[DROP_TUNNEL_SOURCE] = {1 << 14, .inner = true}, // as selector
 };
 
 bool audit_wants(enum audit audit, enum drop reason)

@@ -18,10 +18,11 @@ static rte_be32_t tunnel_number(const struct worker *w, uint16_t number)
 // A tunnel that routes lead into is the ingress of packets out of it.
 static uint16_t in_iface(const struct worker *w, const struct pkt *p)
 {
-	const struct spd_policy *tunnel =
-		p->sa_in != NULL ? spd_find_tunnel(w->snapshot->spd, p->sa_in) : NULL;
+	const struct spd_policy *by = snapshot_policy(w->snapshot, p->in_by);
 
-	return tunnel != NULL ? tunnel->iface : pkt_port(w, p);
+	if (p->sa_in != NULL && p->in_by == 0) // no policy has been found yet
+		by = spd_find_tunnel(w->snapshot->spd, p->sa_in);
+	return spd_policy_is_routed(by) ? by->iface : pkt_port(w, p);
 }
 
 // A tunnel that routes lead into is the egress of packets into it; that of a packet that a policy

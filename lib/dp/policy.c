@@ -417,13 +417,18 @@ static enum drop check_error_outbound(struct worker *w, struct pkt *p, const str
 	return apply_outbound(w, p, policy_count(w, p, policy, &w->by.out));
 }
 
-// An error out of a tunnel that routes lead into, about a packet that was routed there.
+// An error out of a tunnel that routes lead into, about a packet that was routed there. Any router
+// on the path may be its source, but none that is inside.
 static enum drop check_error_by_route(struct worker *w, struct pkt *p, const struct flow_pkt *about,
 	const struct spd_policy *tunnel)
 {
 	const struct ip_view sent = quoted(about);
+	const struct ip_addr src = pkt_src(p);
 
 	policy_count(w, p, tunnel, &w->by.in);
+	if (is_inside(w, &src) &&
+		check_by_route(p, route_find(w->snapshot->routes, &src), tunnel) != DROP_NONE)
+		return DROP_IP_SOURCE;
 	return check_by_route(p, route_find(w->snapshot->routes, &sent.dst), tunnel);
 }
 

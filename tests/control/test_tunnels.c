@@ -135,6 +135,33 @@ static void test_down_with_link_or_sa(void **state)
 	assert_string_equal(listed_tunnel("cloud").reason, "stopped");
 }
 
+// Also before the first answer.
+static void test_down_without_answers(void **state)
+{
+	(void)state;
+	desk_reload("tunnels = ( { name = \"cloud\"; if_id = 42; probe = { address = "
+		    "\"10.9.0.1\"; interval = 2; }; } );",
+		"");
+	ask_if_id("a.in", "in", 0x10000, 42);
+	ask_if_id("a.out", "out", 0x10001, 42);
+	ask_done();
+	desk_wait(5000);
+	expect_sends_by("ike.a.out");
+	assert_in_range(listed_tunnel("cloud").probes, 2, 3);
+	assert_string_equal(listed_tunnel("cloud").probe, "10.9.0.1");
+	desk_forget();
+	for (unsigned int i = 0; i < 12; i++) { // frames of all of them are not kept
+		desk_wait(1000);
+		desk_forget();
+	}
+	expect_sends_by(NULL);
+	assert_string_equal(listed_tunnel("cloud").reason, "probe");
+	desk_sa_counted("ike.a.in")->bytes += 100;
+	desk_sa_counted("ike.a.in")->packets++;
+	desk_wait(1100);
+	expect_sends_by("ike.a.out");
+}
+
 // --- equal selectors ---
 
 #define TAKEN                                                                                      \
@@ -215,6 +242,7 @@ int main(void)
 		ike_desk_test(test_unknown_if_id),
 		ike_desk_test(test_down_by_command),
 		ike_desk_test(test_down_with_link_or_sa),
+		ike_desk_test(test_down_without_answers),
 		ike_desk_test(test_second_peer_is_refused),
 		ike_desk_test(test_same_peer_is_accepted),
 		ike_desk_test(test_next_peer_takes_its_place),

@@ -107,6 +107,23 @@ static void test_route_chooses_tunnel(void **state)
 	gateway_free(g);
 }
 
+// A wrong source is audited, as a packet that no policy allows out of its SA is.
+static void test_source_is_audited(void **state)
+{
+	struct gateway *g = gateway("", "");
+	struct frame f = out_of(g, "from-b", 1, "10.3.7.7");
+	struct event e;
+
+	(void)state;
+	g->now = 1000;
+	expect_dropped(g, &f, DROP_TUNNEL_SOURCE);
+	assert_true(worker_event_dequeue(g->w, &e));
+	assert_int_equal(e.kind, EVENT_AUDIT);
+	assert_int_equal(e.reason, DROP_TUNNEL_SOURCE);
+	assert_true(e.inner);
+	gateway_free(g);
+}
+
 static void test_source_check(void **state)
 {
 	static const struct {
@@ -272,6 +289,61 @@ static void test_rules_match_tunnels(void **state)
 	gateway_free(g);
 }
 
+static void test_rules_by_tunnel(void **state)
+{
+	struct gateway *g = gateway("", "default_action = \"drop\"; rules = ( { name = \"b\"; "
+					"action = \"accept\"; tunnel = \"b\"; } );");
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.3.7.7"));
+
+	(void)state;
+	expect_into(g, "10.2.7.7", "to-b");
+	expect_dropped(g, &f, DROP_RULE_DROP);
+	gateway_free(g);
+}
+
+// Any router on the path may send an error, but a peer cannot pretend that it is from inside,
+// unless the tunnel may have such sources.
+static void test_error_out_of_tunnel(void **state)
+{
+	static const struct {
+		const char *check, *src;
+		enum drop drop;
+	} rows[] = {
+		{"strict", "9.9.9.9", DROP_NONE},
+		{"strict", "10.2.0.1", DROP_NONE},
+		{"strict", "10.1.0.9", DROP_IP_SOURCE},
+		{"strict", "10.3.0.9", DROP_IP_SOURCE},
+		{"loose", "10.3.0.9", DROP_NONE},
+		{"off", "10.1.0.9", DROP_NONE},
+	};
+	char check[64];
+
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(rows); i++) {
+		struct frame sent = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.7.7")), f;
+		uint8_t error[FRAME_MAX];
+		struct gateway *g;
+		struct peer peer;
+		uint16_t len;
+
+		print_message("%s: an error from %s\n", rows[i].check, rows[i].src);
+		snprintf(check, sizeof(check), "source_check = \"%s\";", rows[i].check);
+		g = gateway(check, "");
+		peer = peer_new(g, "from-b");
+		expect_into(g, "10.2.7.7", "to-b");
+		len = error_write(error, rows[i].src, "10.1.0.5", 3, 1, frame_packet(&sent));
+		f = peer_seal_packet(&peer, 1, error, len);
+		if (rows[i].drop != DROP_NONE) {
+			expect_dropped(g, &f, rows[i].drop);
+		} else {
+			gateway_pass(g, &f, 1);
+			expect_all_sent(g, 1, LAN);
+		}
+		peer_free(&peer);
+		gateway_free(g);
+	}
+}
+
 // Nobody outside is believed about packets that only ESP shows there.
 static void test_error_in_clear(void **state)
 {
@@ -367,6 +439,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_route_chooses_tunnel),
 		pipeline_test(test_source_check),
+		pipeline_test(test_source_is_audited),
 		pipeline_test(test_loose_needs_a_route),
 		pipeline_test(test_clear_text_from_tunnels_source),
 		pipeline_test(test_down_sends_nothing_in_clear),
@@ -374,6 +447,8 @@ int main(void)
 		pipeline_test(test_from_one_tunnel_into_another),
 		pipeline_test(test_replies_go_back),
 		pipeline_test(test_rules_match_tunnels),
+		pipeline_test(test_rules_by_tunnel),
+		pipeline_test(test_error_out_of_tunnel),
 		pipeline_test(test_error_in_clear),
 		pipeline_test(test_source_out_of_policy),
 		pipeline_test(test_mss_clamp),

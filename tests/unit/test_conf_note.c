@@ -136,6 +136,14 @@ static const struct policy_row policy_rows[] = {
 		"route to 203.0.113.9 leads to port \"wan2\": a route with source = \"192.0.2.1\" "
 		"is "
 		"missing?\n"},
+	{"tunnel without a route", "tunnels = ( { name = \"t\"; if_id = 7; } );",
+		"note.conf:2: tunnel \"t\": no route leads into it\n"},
+	{"route of an own address into a tunnel",
+		"tunnels = ( { name = \"t\"; if_id = 7; } ); "
+		"routes = ( { to = \"10.1.0.1/32\"; tunnel = \"t\"; } );",
+		"note.conf:2: route \"10.1.0.1/32\": is an own address: no packet to it goes into "
+		"a "
+		"tunnel\n"},
 	{"SA with a route of its source",
 		FAR "routes = ( { to = \"0.0.0.0/0\"; via = \"198.51.100.254\"; },"
 		    "{ to = \"0.0.0.0/0\"; via = \"192.0.2.254\"; source = \"192.0.2.1\"; } );",

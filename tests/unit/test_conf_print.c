@@ -180,6 +180,36 @@ static void test_one_of_several_peers(void **state)
 	free(refusal);
 }
 
+// A tunnel that routes lead into, and which routes the other end needs.
+static void test_tunnel_of_peer(void **state)
+{
+	static const char own[] =
+		"ports = ( { name = \"lan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" "
+		"]; },"
+		"{ name = \"wan\"; device = \"net_null1\"; addresses = [ \"192.0.2.1/24\" ]; } );"
+		"routes = ( { to = \"10.2.0.0/24\"; tunnel = \"t\"; },"
+		"{ to = \"10.9.0.0/16\"; via = \"10.1.0.9\"; } );"
+		"sas = (" SA("b-out", "out", "192.0.2.2", "01") "," SA("b-in", "in", "192.0.2.2",
+			"02") ");"
+			      "tunnels = ( { name = \"t\"; out = \"b-out\"; in = \"b-in\"; } );";
+	static const char *const lines[] = {"name = \"b-out\"; direction = \"in\"",
+		"{ name = \"t\"; in = \"b-out\"; out = \"b-in\"",
+		"# routes needs { to = \"10.1.0.0/24\"; tunnel = \"t\"; }\n",
+		"# routes needs { to = \"10.9.0.0/16\"; tunnel = \"t\"; }\n"};
+	struct conf *c;
+	char *out;
+
+	(void)state;
+	conf_dir_write("tunnel.conf", own, sizeof(own) - 1);
+	c = conf_dir_load_good("tunnel.conf");
+	out = printed(print_peer, c);
+	for (unsigned int i = 0; i < COUNT_OF(lines); i++)
+		if (strstr(out, lines[i]) == NULL)
+			fail_msg("no %s in %s", lines[i], out);
+	free(out);
+	conf_free(c);
+}
+
 // The settings printed for the peer print those of the first end again.
 static void test_peer(void **state)
 {
@@ -314,6 +344,7 @@ int main(void)
 		cmocka_unit_test(test_digits),
 		cmocka_unit_test(test_print),
 		cmocka_unit_test(test_peer),
+		cmocka_unit_test(test_tunnel_of_peer),
 		cmocka_unit_test(test_one_of_several_peers),
 		cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_effective),
