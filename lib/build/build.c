@@ -311,6 +311,7 @@ void build_link(const struct snapshot *s, const struct snapshot *old)
 
 	route_plan_begin(routes);
 	route_plan_end(routes);
+	route_table_forget(routes);
 	s->control->routes_replaced = route_table_removed(routes);
 	for (unsigned int i = 0; i < spd_count(s->spd); i++)
 		objects_policy_set(s->objects, spd_at(s->spd, i)->number, spd_at(s->spd, i));

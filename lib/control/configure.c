@@ -9,6 +9,7 @@
 #include "ike.h"
 #include "ike_tables.h"
 #include "ipv6.h"
+#include "kernel_routes.h"
 #include "log.h"
 #include "path_mtu.h"
 #include "peers.h"
@@ -95,6 +96,7 @@ int configure_start(struct control *c, struct snapshot *s)
 	int rc;
 
 	atomic_store_explicit(&c->snapshot, s, memory_order_release);
+	kernel_routes_watch(c);
 	rc = build_commit(s, c->conf);
 	if (rc < 0) {
 		log_error("out of memory for SAs: raise memory.size");
@@ -135,6 +137,7 @@ static void publish(struct control *c, struct conf *conf, struct snapshot *s,
 	tunnels_set(c, tunnels, s, c->retired);
 	build_link(s, c->retired);
 	atomic_store_explicit(&c->snapshot, s, memory_order_release);
+	c->ike.redecide = false; // all flows are
 	c->retired_token = rte_rcu_qsbr_start(c->qsbr);
 	settings_apply(c, conf);
 	neighbours_unset(c, c->conf, now_ms);

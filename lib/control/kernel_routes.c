@@ -7,22 +7,50 @@
 #include "retire.h"
 #include "sa_table.h"
 
+enum { NOWHERE, OWN, PROTECTED, UNPROTECTED, CLASSES };
+
+// Which packets from an address are admitted, and whether policies apply to those to it.
+static unsigned int class_of(const struct snapshot *s, const struct nexthop *nexthop)
+{
+	if (!nexthop_leads_on(nexthop))
+		return NOWHERE;
+	if (nexthop->kind == NEXTHOP_LOCAL)
+		return OWN;
+	if (nexthop->kind == NEXTHOP_TUNNEL)
+		return CLASSES + nexthop->iface;
+	return s->iface[nexthop->iface].unprotected ? UNPROTECTED : PROTECTED;
+}
+
+static void changed(void *control, const struct route *r, const struct nexthop *before,
+	const struct nexthop *after)
+{
+	struct control *c = control;
+	unsigned int class = class_of(c->snapshot, after);
+
+	(void)r;
+	c->routes_changed = true;
+	// Between protected ports the length of a route counts, too: is_at_peer() of policy.c.
+	if (class != class_of(c->snapshot, before) || class == PROTECTED)
+		c->ike.redecide = true;
+}
+
+void kernel_routes_watch(struct control *c)
+{
+	route_table_watch(c->snapshot->routes, changed, c);
+}
+
 int kernel_route_put(struct control *c, const struct ip_prefix *to, const struct nexthop *nexthop)
 {
 	const struct route route = {.to = *to, .nexthop = *nexthop, .owner = ROUTE_KERNEL};
-	int rc = route_put(c->snapshot->routes, &route);
 
-	c->routes_changed |= rc == 0;
-	return rc;
+	return route_put(c->snapshot->routes, &route);
 }
 
 int kernel_route_delete(struct control *c, const struct ip_prefix *to)
 {
 	static const struct ip_addr any;
-	int rc = route_delete(c->snapshot->routes, to, &any, ROUTE_KERNEL);
 
-	c->routes_changed |= rc == 0;
-	return rc;
+	return route_delete(c->snapshot->routes, to, &any, ROUTE_KERNEL);
 }
 
 static void release(struct control *c, void *removed)
@@ -41,7 +69,7 @@ void kernel_routes_end(struct control *c)
 	if (removed == NULL)
 		return;
 	c->routes_changed = false;
-	c->ike.redecide = true; // flows have next hops of the table
+	c->ike.redecide |= route_table_must_forget(c->snapshot->routes);
 	objects_commit(c);
 	*removed = route_table_removed(c->snapshot->routes);
 	retire_call(c, release, removed);

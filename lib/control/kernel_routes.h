@@ -13,6 +13,10 @@ int kernel_route_put(struct control *c, const struct ip_prefix *to, const struct
 // Deletes it. Returns 0, or -ENOENT.
 int kernel_route_delete(struct control *c, const struct ip_prefix *to);
 
+// Watches changes of the table: changes that alter more than the next hop of packets give flows a
+// new generation.
+void kernel_routes_watch(struct control *c);
+
 // After a batch: SAs follow the routes to their peers, and routes that have left the table are
 // freed when no worker uses them any more. If there is no memory, or another snapshot is being
 // made, the next call does it. Call it every 100 ms as well.

@@ -21,8 +21,11 @@ static void snapshot_renew(struct control *c, bool redecide)
 	*next = *old;
 	next->generation = snapshot_generation_next(old->generation);
 	next->mss_clamped |= c->ike.mss_clamped;
-	if (redecide)
+	if (redecide) {
 		next->flow_generation = next->generation;
+		route_table_forget(next->routes); // freed with the next batch, after this
+		c->routes_changed = true;
+	}
 	atomic_store_explicit(&c->snapshot, next, memory_order_release);
 	if (short_of_memory) {
 		rte_rcu_qsbr_synchronize(c->qsbr, RTE_QSBR_THRID_INVALID);

@@ -4,6 +4,7 @@
 #include <rte_tcp.h>
 
 #include "decided_run.h"
+#include "egress.h"
 #include "error.h"
 #include "firewall.h"
 #include "flow_lookup.h"
@@ -42,18 +43,11 @@ static uint16_t admitting_policy(const struct flow_decision *d)
 	return d->ingress >= INGRESS_SA_MIN ? d->by.in : 0;
 }
 
-// Where the policy's SA is for the packets of a flow.
-static struct sa_out *_Atomic const *sa_of(const struct snapshot *s, uint16_t policy)
-{
-	return &s->objects->policy_out[policy];
-}
-
 static struct flow_decision decision_of(const struct worker *w, const struct pkt *p)
 {
 	return (struct flow_decision){
 		.by = w->by,
-		.egress = p->sa_out != NULL ? flow_egress_protect(sa_of(w->snapshot, w->by.out))
-					    : flow_egress_clear(p->nexthop),
+		.egress = egress_of(w, p),
 		.ingress = ingress_of(w, p),
 	};
 }
@@ -147,12 +141,12 @@ static __rte_always_inline bool decision_get(const struct worker *w, const struc
 	       flow_decision_get(f, fp->dir, w->snapshot->flow_generation, d);
 }
 
-// Known flow, slow path: stale decision, another ingress, or an ICMP error.
+// Known flow, slow path: stale decision or route, another ingress, or an ICMP error.
 static enum drop transit_known_flow(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	const struct policies *found, struct flow *f)
 {
 	struct flow_decision decision;
-	bool otherwise = decision_get(w, fp, f, &decision);
+	bool otherwise = decision_get(w, fp, f, &decision) && decision.ingress != ingress_of(w, p);
 	uint16_t in_by = otherwise ? admitting_policy(&decision) : 0;
 	enum drop d = evaluate(w, p, fp, found, f, RULE_NEW);
 
@@ -234,33 +228,43 @@ static __rte_noinline enum drop transit_tracked(struct worker *w, struct pkt *p,
 	return d;
 }
 
-// A packet with a cached decision.
+// The rest of transit_fast_path(). by_policy: a policy sends the packet through p->sa_out.
+static __rte_always_inline enum drop pass(struct worker *w, struct pkt *p,
+	const struct flow_pkt *fp, struct flow_dir *own, const struct flow_decision *d,
+	struct decided_run **run, uint32_t now, const bool by_policy)
+{
+	p->in_by = p->sa_in != NULL ? d->by.in : 0;
+	if (TRACED)
+		trace_flow(w, p, flow_of_dir(own, fp->dir), d->by);
+	if (unlikely(!flow_track_ordinary(own, fp, d->shown, now)))
+		return transit_tracked(w, p, fp, flow_of_dir(own, fp->dir), d->by);
+	*run = decided_run_add(w, *run, d->by, p->sa_out, fp->ip_len);
+	if (by_policy || p->sa_out != NULL)
+		burst_add(&w->protect, p);
+	else
+		transit_forward(w, p, fp, flow_of_dir(own, fp->dir), d->by.rule);
+	return DROP_NONE;
+}
+
+#define STALE DROP_COUNT // no drop: the packet has to take the slow path
+
+// A packet with a cached decision. STALE: it does not fit any more.
 static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct pkt *p,
 	const struct flow_pkt *fp, struct flow_dir *own, const struct flow_decision *d,
 	struct decided_run **run, uint32_t now)
 {
-	struct sa_out *sa;
+	if (likely((d->egress & FLOW_PROTECT) != 0)) {
+		struct sa_out *sa = flow_egress_sa(d->egress);
 
-	p->in_by = p->sa_in != NULL ? d->by.in : 0;
-	sa = flow_egress_sa(d->egress);
-	if (unlikely(sa == NULL && (d->egress & FLOW_PROTECT) != 0))
-		return DROP_TUNNEL_DOWN;
-	p->sa_out = sa;
-	if (TRACED)
-		trace_flow(w, p, flow_of_dir(own, fp->dir), d->by);
-	if (unlikely(!flow_track_ordinary(own, fp, d->shown, now))) {
-		p->nexthop = sa == NULL ? flow_egress_nexthop(d->egress) : NULL;
-		return transit_tracked(w, p, fp, flow_of_dir(own, fp->dir), d->by);
-	}
-	*run = decided_run_add(w, *run, d->by, sa, fp->ip_len);
-	if (sa != NULL) {
+		if (unlikely(sa == NULL))
+			return STALE;
+		p->sa_out = sa;
 		p->nexthop = NULL;
-		burst_add(&w->protect, p);
-	} else {
-		p->nexthop = flow_egress_nexthop(d->egress);
-		transit_forward(w, p, fp, flow_of_dir(own, fp->dir), d->by.rule);
+		return pass(w, p, fp, own, d, run, now, true);
 	}
-	return DROP_NONE;
+	if (unlikely(!egress_follow(w, p, d)))
+		return STALE;
+	return pass(w, p, fp, own, d, run, now, false);
 }
 
 // First checks of the slow path. Sets *through if the packet is to be forwarded or punted. Local
@@ -305,8 +309,13 @@ static enum drop transit_slow_path(struct worker *w, struct pkt *p, const struct
 	own = f != NULL ? &f->dir[fp->dir] : NULL;
 	if (has_decision(w, w->snapshot->flow_generation, p, fp, &own, &decision, false)) {
 		d = transit_fast_path(w, p, fp, own, &decision, &last, w->now_ms);
-		decided_run_count(w, last);
-		return d;
+		if (d == STALE &&
+			egress_find_again(w, p, flow_of_dir(own, fp->dir), fp->dir, &decision))
+			d = transit_fast_path(w, p, fp, own, &decision, &last, w->now_ms);
+		if (d != STALE) {
+			decided_run_count(w, last);
+			return d;
+		}
 	}
 	trace_note(w, p, TRACE_FLOW_NONE, (struct trace_fact){0});
 	w->by.all = 0;
@@ -440,8 +449,14 @@ void transit_burst(struct worker *w)
 
 		enum drop d = transit_fast_path(w, p, fp, own, &decision, &run, now);
 
-		if (unlikely(d != DROP_NONE))
+		if (likely(d == DROP_NONE))
+			continue;
+		if (d != STALE) {
 			pkt_drop(w, p, d);
+			continue;
+		}
+		flows[i] = flow_of_dir(own, fp->dir);
+		slow[n_slow++] = (uint8_t)i;
 	}
 	for (const struct decided_run *r = runs + 1; r <= run; r++)
 		decided_run_count(w, r);

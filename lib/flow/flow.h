@@ -107,6 +107,7 @@ struct flow_filter {
 	enum flow_state state; // FLOW_FREE: any
 	// The SA of either direction, in a snapshot of this generation; neither: any.
 	const struct sa_out *sa_out;
+	struct sa_out *_Atomic const *outs; // of policies, by number; for sa_out
 	uint32_t ingress;
 	uint32_t generation;
 };

@@ -85,7 +85,7 @@ struct flow_dir {
 	// union flow_deciders, and above it the lower half of the flow's word, as flow_word_show()
 	// has copied it, with FLOW_SETTLED.
 	_Atomic uint64_t by;
-	_Atomic uintptr_t egress; // of the decision
+	_Atomic uint64_t egress;  // of the decision
 	_Atomic uint32_t ingress; // of the decision
 	_Atomic uint32_t seen;    // when the last packet came, ms
 	_Atomic uint64_t packets;
@@ -146,40 +146,66 @@ static inline struct flow *flow_of_dir(struct flow_dir *own, unsigned int dir)
 // Decision of the slow path for the packets of one direction.
 struct flow_decision {
 	union flow_deciders by;
-	uintptr_t egress; // flow_egress_clear() or flow_egress_protect()
+	uint64_t egress;  // of flow_egress_clear(), flow_egress_protect() or flow_egress_route()
 	uint32_t ingress; // number of the interface that they come by
 	uint16_t shown;   // not of the decision, but read with it: as flow_word_shown()
 };
 
 #define FLOW_DECIDING UINT32_MAX // generation of a decision that is being written
 #define FLOW_WRITTEN  (UINT64_C(1) << 32)
-#define FLOW_PROTECT  1u // of the egress: it is where the SA is, no next hop
+// Of the egress. Without any of these it is a next hop of the snapshot.
+#define FLOW_PROTECT 1u // where the SA of a policy is
+#define FLOW_ROUTE   2u // a route that is remembered: place << 32 | number << FLOW_NUMBER_SHIFT
+#define FLOW_TUNNEL  4u // and leads into the tunnel that is the policy decision.by.out
 
-// Packets that go in clear, to the next hop.
-static inline uintptr_t flow_egress_clear(const struct nexthop *nexthop)
+#define FLOW_NUMBER_SHIFT 11 // 8 bits below are for the next hop among several of the route
+
+// Packets that go in clear, to the next hop, which lives as long as the generation.
+static inline uint64_t flow_egress_clear(const struct nexthop *nexthop)
 {
 	return (uintptr_t)nexthop;
 }
 
 // Packets protected by the SA that *out points at, where a rekey puts another one.
-static inline uintptr_t flow_egress_protect(struct sa_out *_Atomic const *out)
+static inline uint64_t flow_egress_protect(struct sa_out *_Atomic const *out)
 {
 	return (uintptr_t)out + FLOW_PROTECT;
 }
 
-// The next hop of packets that go in clear.
-static inline const struct nexthop *flow_egress_nexthop(uintptr_t egress)
+// Packets by a route that route_remember() has remembered; 0: each takes the slow path.
+static inline uint64_t flow_egress_route(uint64_t route, bool into_tunnel)
 {
-	return (const struct nexthop *)egress;
+	uint32_t number =
+		route != 0 ? (uint32_t)route << FLOW_NUMBER_SHIFT : 0u - (1u << FLOW_NUMBER_SHIFT);
+
+	return (route & ~(uint64_t)UINT32_MAX) | number | FLOW_ROUTE |
+	       (into_tunnel ? FLOW_TUNNEL : 0);
 }
 
-// The SA that protects the packets; NULL: they go in clear.
-static inline struct sa_out *flow_egress_sa(uintptr_t egress)
+// The next hop of packets that go in clear, not by a route of the table.
+static inline const struct nexthop *flow_egress_nexthop(uint64_t egress)
+{
+	return (const struct nexthop *)(uintptr_t)egress;
+}
+
+// The SA that a policy sends the packets through; NULL: there is none, or they go by a route.
+static inline struct sa_out *flow_egress_sa(uint64_t egress)
 {
 	if ((egress & FLOW_PROTECT) == 0)
 		return NULL;
 	return atomic_load_explicit(
-		(struct sa_out * _Atomic const *)(egress - FLOW_PROTECT), memory_order_acquire);
+		(struct sa_out * _Atomic const *)(uintptr_t)(egress - FLOW_PROTECT),
+		memory_order_acquire);
+}
+
+// The SA that the packets of a decision are sent through; NULL: they go in clear. outs: where the
+// SAs of policies are, by number.
+static inline struct sa_out *flow_decision_sa(
+	const struct flow_decision *d, struct sa_out *_Atomic const *outs)
+{
+	return (d->egress & FLOW_TUNNEL) != 0 && (d->egress & FLOW_ROUTE) != 0
+		       ? atomic_load_explicit(&outs[d->by.out], memory_order_acquire)
+		       : flow_egress_sa(d->egress);
 }
 
 static inline uint32_t flow_mark_generation(uint64_t mark)

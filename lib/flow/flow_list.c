@@ -79,7 +79,8 @@ static bool has_sa(const struct flow *f, const struct flow_filter *filter)
 
 	for (unsigned int dir = 0; dir < 2; dir++)
 		if (flow_decision_get(f, dir, filter->generation, &d) &&
-			((filter->sa_out != NULL && flow_egress_sa(d.egress) == filter->sa_out) ||
+			((filter->sa_out != NULL &&
+				 flow_decision_sa(&d, filter->outs) == filter->sa_out) ||
 				(filter->ingress != 0 && d.ingress == filter->ingress)))
 			return true;
 	return false;

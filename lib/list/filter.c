@@ -86,6 +86,7 @@ static bool flow_sa_parse(struct flow_filter *f, const struct snapshot *s, const
 			f->sa_out = sa_out_of(sa);
 		else
 			f->ingress = sa->per_packet.ingress;
+	f->outs = s->objects->policy_out;
 	f->generation = s->flow_generation;
 	return f->sa_out != NULL || f->ingress != 0;
 }

@@ -84,7 +84,8 @@ static void decisions_collect(
 
 		if (v->generation[dir] != c->snapshot->flow_generation)
 			continue; // its SAs may be gone
-		const struct sa_out *sa = flow_egress_sa(decision->egress);
+		const struct sa_out *sa =
+			flow_decision_sa(decision, c->snapshot->objects->policy_out);
 
 		out[dir] = sa != NULL ? &sa->sa : NULL;
 		in[dir] = sa_of(c, decision);

@@ -5,6 +5,7 @@
 // look routes up in it without a lock (trie.h).
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,6 +56,10 @@ struct route {
 
 struct route_table;
 
+// Called at each change, before and after which packets to r->to go by these next hops; NULL: none.
+typedef void route_watch(void *arg, const struct route *r, const struct nexthop *before,
+	const struct nexthop *after);
+
 // An empty table. NULL with errno ENOMEM. Control or load thread.
 struct route_table *route_table_new(void);
 
@@ -81,6 +86,40 @@ const struct nexthop *route_find_outer(
 #define ROUTE_PREFETCH_MAX 128
 void route_prefetch(
 	const struct route_table *t, const struct ip_addr *const addr[], unsigned int n);
+
+// The slots and next hops of a table, for readers that remember a route (route_remember()).
+struct route_slots {
+	const _Atomic uint32_t *slot; // by place
+	const uint8_t *nexthop;       // by number, ROUTE_SIZE octets each
+};
+
+#define ROUTE_SIZE 104u
+
+// Remembers the route to dst: its place and number, ((uint64_t)place << 32 | number). As long as
+// route_is_at(), no change has concerned dst: a route that is replaced gets another number, a
+// longer prefix puts a node into the slot, and a deletion gives the slot another number. Neither
+// place nor number is used again before route_table_forget(). 0: nexthop is not that of the route
+// to dst any more, or routes from src might be. Workers.
+uint64_t route_remember(struct route_table *t, const struct ip_addr *src, const struct ip_addr *dst,
+	const struct nexthop *nexthop);
+
+// Whether the next hop is that of a route.
+bool route_table_has(const struct route_table *t, const struct nexthop *nexthop);
+
+static inline const struct route_slots *route_slots(const struct route_table *t)
+{
+	return (const struct route_slots *)t; // begins with them
+}
+
+static inline bool route_is_at(const struct route_slots *s, uint32_t place, uint32_t number)
+{
+	return atomic_load_explicit(&s->slot[place], memory_order_acquire) == number;
+}
+
+static inline const struct nexthop *route_nexthop(const struct route_slots *s, uint32_t number)
+{
+	return (const struct nexthop *)(s->nexthop + (uint64_t)number * ROUTE_SIZE);
+}
 
 // The route that has the next hop, which one of the functions above returned.
 static inline const struct route *route_of(const struct nexthop *nexthop)

@@ -129,6 +129,17 @@ static int entry_new(struct route_table *t, const struct route *r, uint32_t *num
 	return 0;
 }
 
+static const struct nexthop *route_at_number(const struct route_table *t, uint32_t number)
+{
+	return number != 0 ? &route_entry(t, number)->route.nexthop : NULL;
+}
+
+void route_table_watch(struct route_table *t, route_watch *watch, void *arg)
+{
+	t->watch = watch;
+	t->watch_arg = arg;
+}
+
 // Lets packets go by the entry of the first owner. was: the one that they went by; 0: none.
 static void choose(struct route_table *t, const struct route *r, uint32_t was)
 {
@@ -137,6 +148,9 @@ static void choose(struct route_table *t, const struct route *r, uint32_t was)
 	if (now == was)
 		return;
 	cover = was == 0 || now == 0 ? route_index_cover(t, r) : 0;
+	if (t->watch != NULL)
+		t->watch(t->watch_arg, r, route_at_number(t, was != 0 ? was : cover),
+			route_at_number(t, now != 0 ? now : cover));
 	atomic_store_explicit(&t->changes, t->changes + 1, memory_order_release);
 	trie_change(trie_of(t, r), nodes_of(t, r), &r->to, was != 0 ? was : cover,
 		now != 0 ? now : cover);
@@ -222,12 +236,60 @@ struct route_removed route_table_removed(struct route_table *t)
 	return r;
 }
 
+static _Atomic uint8_t *entry_mark(
+	const struct route_table *t, const struct slab *s, uint32_t number)
+{
+	(void)s;
+	return &route_entry(t, number)->remembered;
+}
+
+// Frees the elements of a chain that are not remembered.
+static void chain_release(const struct route_table *t, struct slab *s, uint32_t chain,
+	struct limbo *limbo,
+	_Atomic uint8_t *(*mark)(const struct route_table *, const struct slab *, uint32_t))
+{
+	for (uint32_t number = chain, next; number != 0; number = next) {
+		next = s->next[number];
+		if (atomic_load_explicit(mark(t, s, number), memory_order_relaxed) == 0) {
+			slab_give_back(s, number);
+			continue;
+		}
+		s->next[number] = limbo->chain;
+		*limbo = (struct limbo){number, limbo->n + 1};
+	}
+}
+
 void route_table_release(struct route_table *t, struct route_removed removed)
 {
-	slab_free(&t->entries, removed.routes);
+	chain_release(t, &t->entries, removed.routes, &t->limbo_routes, entry_mark);
 	for (unsigned int f = 0; f < FAMILIES; f++)
-		slab_free(&t->nodes[f].slab, removed.nodes[f]);
+		chain_release(t, &t->nodes[f].slab, removed.nodes[f], &t->limbo_nodes[f],
+			route_node_mark);
 	route_sources_free(removed.sources);
+}
+
+static void limbo_forget(const struct route_table *t, struct slab *s, struct limbo *limbo,
+	_Atomic uint8_t *(*mark)(const struct route_table *, const struct slab *, uint32_t))
+{
+	for (uint32_t number = limbo->chain, next; number != 0; number = next) {
+		next = s->next[number];
+		atomic_store_explicit(mark(t, s, number), 0, memory_order_relaxed);
+		slab_remove(s, number);
+	}
+	*limbo = (struct limbo){0};
+}
+
+void route_table_forget(struct route_table *t)
+{
+	limbo_forget(t, &t->entries, &t->limbo_routes, entry_mark);
+	for (unsigned int f = 0; f < FAMILIES; f++)
+		limbo_forget(t, &t->nodes[f].slab, &t->limbo_nodes[f], route_node_mark);
+}
+
+bool route_table_must_forget(const struct route_table *t)
+{
+	return t->limbo_routes.n > ENTRIES_MAX / 16 ||
+	       t->limbo_nodes[V4].n + t->limbo_nodes[V6].n > NODES_MAX / 32;
 }
 
 // --- plans ---

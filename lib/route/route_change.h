@@ -24,9 +24,20 @@ struct route_removed {
 };
 
 // Everything that changes have removed since the last call, the caller's: to be released after a
-// grace period (QSBR).
+// grace period (QSBR). Routes and nodes that readers may
+// remember (route_remember()) wait then.
 struct route_removed route_table_removed(struct route_table *t);
 void route_table_release(struct route_table *t, struct route_removed removed);
+
+// No reader goes by a route that it has remembered until now: routes and nodes that waited are
+// removed again.
+void route_table_forget(struct route_table *t);
+
+// Whether too many wait: the readers have to forget.
+bool route_table_must_forget(const struct route_table *t);
+
+// Sets a function that is called at each change. NULL: none.
+void route_table_watch(struct route_table *t, route_watch *watch, void *arg);
 
 // Prepares that the n routes take the place of those of all owners but the kernel: takes all that
 // they need. Of routes with the same prefix, source and owner the last counts. Look-ups of workers

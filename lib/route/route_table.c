@@ -9,6 +9,9 @@
 #define ROOT_LEN    ((1u << TRIE_ROOT_BITS) * sizeof(uint32_t))
 #define LISTED_LEN  RTE_ALIGN_CEIL((ROUTES_MAX + 1) * sizeof(uint32_t), HUGE_PAGE)
 #define ROOTS_LEN   RTE_ALIGN_CEIL(FAMILIES *ROOT_LEN, HUGE_PAGE)
+#define NODES_LEN   slab_len(sizeof(struct trie_node), NODES_MAX)
+#define MEMORY_LEN  (ROOTS_LEN + FAMILIES * NODES_LEN)
+#define MARKS_LEN   RTE_ALIGN_CEIL(MEMORY_LEN / sizeof(struct trie_node), HUGE_PAGE)
 #define BUCKETS_MIN 64
 
 struct route_table *route_table_new(void)
@@ -18,23 +21,27 @@ struct route_table *route_table_new(void)
 
 	if (t == NULL)
 		return NULL;
-	t->roots = huge_pages_reserve(ROOTS_LEN);
+	t->memory = huge_pages_reserve(MEMORY_LEN);
+	t->remembered = huge_pages_reserve(MARKS_LEN);
 	t->listed = huge_pages_reserve(LISTED_LEN);
 	t->bucket = calloc(BUCKETS_MIN, sizeof(t->bucket[0]));
 	t->n_buckets = BUCKETS_MIN;
-	made = t->roots != NULL && t->listed != NULL && t->bucket != NULL;
-	made = slab_init(&t->entries, sizeof(struct entry), ENTRIES_MAX) == 0 && made;
-	for (unsigned int f = 0; f < FAMILIES; f++)
-		made = trie_nodes_init(&t->nodes[f], NODES_MAX) == 0 && made;
+	made = t->memory != NULL && t->remembered != NULL && t->listed != NULL && t->bucket != NULL;
+	made = slab_init(&t->entries, NULL, sizeof(struct entry), ENTRIES_MAX) == 0 && made;
+	for (unsigned int f = 0; f < FAMILIES && made; f++)
+		made = trie_nodes_init(&t->nodes[f],
+			       RTE_PTR_ADD(t->memory, ROOTS_LEN + f * NODES_LEN), NODES_MAX) == 0;
 	made = hash_key_draw(&t->key) == 0 && made;
 	if (!made) {
 		route_table_free(t);
 		errno = ENOMEM;
 		return NULL;
 	}
+	t->slots = (struct route_slots){
+		t->memory, t->entries.memory + offsetof(struct entry, route.nexthop)};
 	for (unsigned int f = 0; f < FAMILIES; f++)
-		t->trie[f] = (struct trie){t->roots + f * (ROOT_LEN / sizeof(uint32_t)),
-			route_first_bit(f), TRIE_ROOT_BITS};
+		t->trie[f] = (struct trie){
+			RTE_PTR_ADD(t->memory, f * ROOT_LEN), route_first_bit(f), TRIE_ROOT_BITS};
 	return t;
 }
 
@@ -57,8 +64,10 @@ void route_table_free(struct route_table *t)
 		free(s);
 	}
 	route_sources_free(t->removed_sources);
-	if (t->roots != NULL)
-		munmap(t->roots, ROOTS_LEN);
+	if (t->memory != NULL)
+		munmap(t->memory, MEMORY_LEN);
+	if (t->remembered != NULL)
+		munmap(t->remembered, MARKS_LEN);
 	if (t->listed != NULL)
 		munmap(t->listed, LISTED_LEN);
 	slab_fini(&t->entries);
@@ -74,17 +83,32 @@ static const struct nexthop *nexthop_of(const struct route_table *t, uint32_t nu
 	return number != 0 ? &route_entry(t, number)->route.nexthop : NULL;
 }
 
+static uint32_t find_v4(const struct route_table *t, rte_be32_t dst, const _Atomic uint32_t **slot)
+{
+	return trie_find_v4(
+		&t->trie[V4], &t->nodes[V4], rte_be_to_cpu_32(dst), TRIE_ROOT_BITS, slot);
+}
+
+static uint32_t find(
+	const struct route_table *t, const struct ip_addr *dst, const _Atomic uint32_t **slot)
+{
+	return ip_addr_is_v4(dst)
+		       ? find_v4(t, ip_addr_v4(dst), slot)
+		       : trie_find_v6(&t->trie[V6], &t->nodes[V6], dst, TRIE_ROOT_BITS, slot);
+}
+
 const struct nexthop *route_find_v4(const struct route_table *t, rte_be32_t dst)
 {
-	return nexthop_of(t,
-		trie_find_v4(&t->trie[V4], &t->nodes[V4], rte_be_to_cpu_32(dst), TRIE_ROOT_BITS));
+	const _Atomic uint32_t *slot;
+
+	return nexthop_of(t, find_v4(t, dst, &slot));
 }
 
 const struct nexthop *route_find(const struct route_table *t, const struct ip_addr *dst)
 {
-	if (ip_addr_is_v4(dst))
-		return route_find_v4(t, ip_addr_v4(dst));
-	return nexthop_of(t, trie_find_v6(&t->trie[V6], &t->nodes[V6], dst, TRIE_ROOT_BITS));
+	const _Atomic uint32_t *slot;
+
+	return nexthop_of(t, find(t, dst, &slot));
 }
 
 struct route_source *route_source_find(const struct route_table *t, const struct ip_addr *addr)
@@ -99,10 +123,36 @@ struct route_source *route_source_find(const struct route_table *t, const struct
 static uint32_t find_of_source(
 	const struct route_table *t, const struct route_source *s, const struct ip_addr *dst)
 {
+	const _Atomic uint32_t *slot;
+
 	if (ip_addr_is_v4(dst))
 		return trie_find_v4(
-			&s->trie[V4], &t->nodes[V4], rte_be_to_cpu_32(ip_addr_v4(dst)), 0);
-	return trie_find_v6(&s->trie[V6], &t->nodes[V6], dst, 0);
+			&s->trie[V4], &t->nodes[V4], rte_be_to_cpu_32(ip_addr_v4(dst)), 0, &slot);
+	return trie_find_v6(&s->trie[V6], &t->nodes[V6], dst, 0, &slot);
+}
+
+uint64_t route_remember(struct route_table *t, const struct ip_addr *src, const struct ip_addr *dst,
+	const struct nexthop *nexthop)
+{
+	const _Atomic uint32_t *slot;
+	uint32_t number = find(t, dst, &slot);
+	uint64_t place = (uint64_t)(slot - t->slots.slot);
+
+	if (number == 0 || nexthop_of(t, number) != nexthop || route_source_find(t, src) != NULL)
+		return 0;
+	// Before it is remembered: after a grace period the control thread looks whether it is.
+	if (atomic_load_explicit(&route_entry(t, number)->remembered, memory_order_relaxed) == 0)
+		atomic_store_explicit(&route_entry(t, number)->remembered, 1, memory_order_relaxed);
+	if (atomic_load_explicit(&t->remembered[place / TRIE_FANOUT], memory_order_relaxed) == 0)
+		atomic_store_explicit(&t->remembered[place / TRIE_FANOUT], 1, memory_order_relaxed);
+	return place << 32 | number;
+}
+
+bool route_table_has(const struct route_table *t, const struct nexthop *nexthop)
+{
+	uintptr_t from = (uintptr_t)t->entries.memory, at = (uintptr_t)nexthop;
+
+	return at >= from && at - from < slab_len(t->entries.size, t->entries.max);
 }
 
 // Of two tries, while at most one change is being made: it is in one of them, so that the answer is

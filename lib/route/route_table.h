@@ -2,6 +2,7 @@
 // The inside of a route table, and the index of its routes by prefix. Private to lib/route.
 #pragma once
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -10,11 +11,11 @@
 #include "trie.h"
 
 #ifndef ROUTES_MAX
-#define ROUTES_MAX (1u << 21)
+#define ROUTES_MAX (3u << 19)
 #define NODES_MAX  (1u << 21) // of a family, so that one does not take those of the other
 #endif
-// Numbers of entries: as many may have been removed, and wait for the end of a grace period.
-#define ENTRIES_MAX (2 * ROUTES_MAX)
+// Numbers of entries, of which some have been removed and are not free yet.
+#define ENTRIES_MAX (ROUTES_MAX / 3 * 4 - 2)
 #define KEPT(max)   ((max) / 8) // of them for routes of the configuration
 
 enum { V4, V6, FAMILIES };
@@ -28,11 +29,14 @@ enum entry_state {
 
 struct entry {
 	struct route route;
+	_Atomic uint8_t remembered; // written by workers
 	// Of the control thread:
 	uint32_t next;       // number of the next one in its bucket
 	uint32_t state : 2;  // an enum entry_state
 	uint32_t place : 30; // in the list, of one that is active
 };
+
+static_assert(sizeof(struct entry) == ROUTE_SIZE, "readers know it");
 
 // Routes of one source, an own address.
 struct route_source {
@@ -44,7 +48,13 @@ struct route_source {
 	struct route_source *removed; // the next one that is to be freed
 };
 
+// Removed routes or nodes that readers may remember.
+struct limbo {
+	uint32_t chain, n;
+};
+
 struct route_table {
+	struct route_slots slots;
 	struct trie trie[FAMILIES]; // of routes without a source
 	struct trie_nodes nodes[FAMILIES];
 	struct slab entries; // struct entry by number
@@ -52,7 +62,10 @@ struct route_table {
 	_Atomic uint64_t changes; // that have begun
 	// The rest is of the control thread.
 	struct route_source *removed_sources;
-	_Atomic uint32_t *roots;
+	void *memory; // of roots and nodes
+	// By place / TRIE_FANOUT: whether a slot of the node is remembered. Written by workers.
+	_Atomic uint8_t *remembered;
+	struct limbo limbo_routes, limbo_nodes[FAMILIES];
 	struct hash_key key;
 	uint32_t *bucket; // number of the first entry in it
 	unsigned int n_buckets;
@@ -60,6 +73,8 @@ struct route_table {
 	uint32_t n_of_len[FAMILIES][129]; // these by length of the prefix
 	uint32_t *listed;                 // numbers of all routes that are active
 	unsigned int n;
+	route_watch *watch;
+	void *watch_arg;
 	// Numbers of the entries of the configuration, and of the next one that is planned; 0:
 	// none.
 	uint32_t *configured, *planned;
@@ -74,6 +89,14 @@ static inline unsigned int route_family(const struct ip_addr *a)
 static inline uint8_t route_first_bit(unsigned int family)
 {
 	return family == V4 ? IP_V4_BITS : 0;
+}
+
+// Whether the node is remembered.
+static inline _Atomic uint8_t *route_node_mark(
+	const struct route_table *t, const struct slab *nodes, uint32_t number)
+{
+	return &t->remembered[(nodes->memory - (uint8_t *)t->memory) / sizeof(struct trie_node) +
+			      number];
 }
 
 static inline struct entry *route_entry(const struct route_table *t, uint32_t number)

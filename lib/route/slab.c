@@ -19,10 +19,18 @@ static size_t pages(const struct slab *s)
 	return octets(s->max + 1, s->size) / HUGE_PAGE;
 }
 
-int slab_init(struct slab *s, uint32_t size, uint32_t max)
+size_t slab_len(uint32_t size, uint32_t max)
 {
-	*s = (struct slab){.size = size, .max = max};
-	s->memory = huge_pages_reserve(octets(max + 1, size));
+	return octets(max + 1, size);
+}
+
+int slab_init(struct slab *s, void *memory, uint32_t size, uint32_t max)
+{
+	*s = (struct slab){.memory = memory, .owned = memory == NULL, .size = size, .max = max};
+	if (s->owned)
+		s->memory = huge_pages_reserve(slab_len(size, max));
+	else
+		huge_page_return(memory, false); // the first page is of plain ones
 	s->next = huge_pages_reserve(octets(max + 1, sizeof(s->next[0])));
 	s->users = huge_pages_reserve(octets((uint32_t)pages(s), sizeof(s->users[0])));
 	return s->memory != NULL && s->next != NULL && s->users != NULL ? 0 : -ENOMEM;
@@ -30,7 +38,7 @@ int slab_init(struct slab *s, uint32_t size, uint32_t max)
 
 void slab_fini(struct slab *s)
 {
-	if (s->memory != NULL)
+	if (s->memory != NULL && s->owned)
 		munmap(s->memory, octets(s->max + 1, s->size));
 	if (s->next != NULL)
 		munmap(s->next, octets(s->max + 1, sizeof(s->next[0])));

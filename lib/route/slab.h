@@ -5,10 +5,13 @@
 // until the caller, after a grace period (QSBR), frees it. Control thread; slab_at(): any thread.
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct slab {
-	uint8_t *memory;
+	uint8_t *memory;  // of the caller, or the slab's
+	bool owned;       // the slab's
 	uint32_t size;    // octets of an element
 	uint32_t max;     // highest number
 	uint32_t top;     // highest number that was ever taken
@@ -19,8 +22,10 @@ struct slab {
 	uint32_t *users;  // elements in use, by huge page
 };
 
-// Returns 0 or -ENOMEM, after which slab_fini() is allowed.
-int slab_init(struct slab *s, uint32_t size, uint32_t max);
+// memory: for elements 0 to max, of slab_len() octets, from huge_pages_reserve(), the caller's;
+// NULL: the slab has its own. Returns 0 or -ENOMEM, after which slab_fini() is allowed.
+int slab_init(struct slab *s, void *memory, uint32_t size, uint32_t max);
+size_t slab_len(uint32_t size, uint32_t max);
 
 // Frees all elements. A zeroed struct is allowed.
 void slab_fini(struct slab *s);

@@ -25,9 +25,9 @@ static size_t users_len(const struct trie_nodes *nodes)
 	return RTE_ALIGN_CEIL((nodes->slab.max + 1) * sizeof(nodes->users[0]), HUGE_PAGE);
 }
 
-int trie_nodes_init(struct trie_nodes *nodes, uint32_t max)
+int trie_nodes_init(struct trie_nodes *nodes, void *memory, uint32_t max)
 {
-	int rc = slab_init(&nodes->slab, sizeof(struct trie_node), max);
+	int rc = slab_init(&nodes->slab, memory, sizeof(struct trie_node), max);
 
 	nodes->users = rc == 0 ? huge_pages_reserve(users_len(nodes)) : NULL;
 	return nodes->users != NULL ? 0 : -ENOMEM;
@@ -118,6 +118,8 @@ static void path_prune(const struct path *path, struct trie_nodes *nodes)
 		uint32_t node = path->step[i].node;
 
 		store(path->step[i].slot, load(&slots_of(nodes, node)[0]));
+		for (unsigned int k = 0; k < TRIE_FANOUT; k++)
+			store(&slots_of(nodes, node)[k], TRIE_GONE);
 		slab_remove(&nodes->slab, node);
 		if (i > 0)
 			nodes->users[path->step[i - 1].node]--;

@@ -9,7 +9,8 @@
 // default route, at every node there is.
 //
 // The control thread changes a trie; workers read it without a lock. Nodes that leave it are freed
-// after a grace period (slab.h).
+// after a grace period (slab.h). Meanwhile their slots show that they have left: a look-up that is
+// in one begins again, and a reader that remembers a slot notices.
 #pragma once
 
 #include <stdatomic.h>
@@ -25,7 +26,8 @@
 #define TRIE_ROOT_BITS 16 // of the address that the first node of a large trie is for
 #endif
 #define TRIE_FANOUT (1u << TRIE_STRIDE)
-#define TRIE_NODE   (1u << 31) // in a slot: the number of a node
+#define TRIE_NODE   (1u << 31)      // in a slot: the number of a node
+#define TRIE_GONE   (TRIE_NODE - 1) // in all slots of a node that has left
 
 struct trie_node {
 	_Atomic uint32_t slot[TRIE_FANOUT];
@@ -43,8 +45,9 @@ struct trie {
 	uint8_t root_bits;      // TRIE_ROOT_BITS, or 0: a small trie
 };
 
-// Returns 0 or -ENOMEM, after which trie_nodes_fini() is allowed.
-int trie_nodes_init(struct trie_nodes *nodes, uint32_t max);
+// memory: for nodes 0 to max, of the caller. Returns 0 or -ENOMEM, after which trie_nodes_fini() is
+// allowed.
+int trie_nodes_init(struct trie_nodes *nodes, void *memory, uint32_t max);
 void trie_nodes_fini(struct trie_nodes *nodes);
 
 // Adds the nodes that a prefix needs, and keeps them for it: no look-up has another result. Returns
@@ -71,36 +74,45 @@ static __rte_always_inline const _Atomic uint32_t *trie_slot_at(
 	return &n[node & ~TRIE_NODE].slot[i];
 }
 
-static __rte_always_inline uint32_t trie_slot(
-	const struct trie_nodes *nodes, uint32_t node, uint32_t i)
-{
-	return atomic_load_explicit(trie_slot_at(nodes, node, i), memory_order_acquire);
-}
-
-// The number of the longest prefix with an address of IPv4, in host byte order; 0: none.
-// root_bits: those of the trie. Any thread.
+// The number of the longest prefix with an address of IPv4, in host byte order; 0: none. *slot: the
+// one that it is in. root_bits: those of the trie. Any thread.
 static __rte_always_inline uint32_t trie_find_v4(const struct trie *t,
-	const struct trie_nodes *nodes, uint32_t addr, const unsigned int root_bits)
+	const struct trie_nodes *nodes, uint32_t addr, const unsigned int root_bits,
+	const _Atomic uint32_t **slot)
 {
-	unsigned int left = 32 - root_bits;
-	uint32_t at = atomic_load_explicit(&t->root[(uint64_t)addr >> left], memory_order_acquire);
+	uint32_t at;
 
-	while ((at & TRIE_NODE) != 0) {
-		left -= TRIE_STRIDE;
-		at = trie_slot(nodes, at, addr >> left & (TRIE_FANOUT - 1));
-	}
+	do {
+		unsigned int left = 32 - root_bits;
+
+		*slot = &t->root[(uint64_t)addr >> left];
+		at = atomic_load_explicit(*slot, memory_order_acquire);
+		while ((at & TRIE_NODE) != 0) {
+			left -= TRIE_STRIDE;
+			*slot = trie_slot_at(nodes, at, addr >> left & (TRIE_FANOUT - 1));
+			at = atomic_load_explicit(*slot, memory_order_acquire);
+		}
+	} while (at == TRIE_GONE);
 	return at;
 }
 
 // The same for IPv6.
 static __rte_always_inline uint32_t trie_find_v6(const struct trie *t,
-	const struct trie_nodes *nodes, const struct ip_addr *addr, const unsigned int root_bits)
+	const struct trie_nodes *nodes, const struct ip_addr *addr, const unsigned int root_bits,
+	const _Atomic uint32_t **slot)
 {
-	const uint8_t *octet = addr->b + root_bits / 8;
-	uint32_t first = root_bits == 0 ? 0 : (uint32_t)addr->b[0] << 8 | addr->b[1];
-	uint32_t at = atomic_load_explicit(&t->root[first], memory_order_acquire);
+	uint32_t at;
 
-	while ((at & TRIE_NODE) != 0)
-		at = trie_slot(nodes, at, *octet++);
+	do {
+		const uint8_t *octet = addr->b + root_bits / 8;
+		uint32_t first = root_bits == 0 ? 0 : (uint32_t)addr->b[0] << 8 | addr->b[1];
+
+		*slot = &t->root[first];
+		at = atomic_load_explicit(*slot, memory_order_acquire);
+		while ((at & TRIE_NODE) != 0) {
+			*slot = trie_slot_at(nodes, at, *octet++);
+			at = atomic_load_explicit(*slot, memory_order_acquire);
+		}
+	} while (at == TRIE_GONE);
 	return at;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The trie of lib/route while prefixes are added, replaced and deleted: with small nodes of two
 // bits of the address. Proves for all interleavings: a look-up returns a right result, as before,
-// between or after the changes that are made meanwhile; it reads no node that was freed; and at the
-// end only the nodes are left that the remaining prefixes need.
+// between or after the changes that are made meanwhile, and so does a flow that goes by the slot
+// and number that it has remembered; no look-up reads a node that was freed; and at the end only
+// the nodes are left that the remaining prefixes need, and nodes that the flow remembers.
 #define TRIE_STRIDE    2
 #define TRIE_ROOT_BITS 2
 
@@ -11,6 +12,8 @@
 #include "trie.c"
 
 #define READERS 2
+#define FLOW    1 // the reader that remembers a slot
+#define PACKETS 2 // of it
 #define NODES   8
 #define CHANGES 5
 #define FREED   0x600df00d // in the slots of a node: no number of a prefix
@@ -53,6 +56,10 @@ static const struct scenario scenarios[] = {
 	{{{ADD, ADDR(0), 0, 1, 0}, {ADD, ADDR(0x50), 4, 2, 1}, {DELETE, ADDR(0), 0, 0, 0, 1},
 		 {ADD, ADDR(0x50), 3, 3, 0}},
 		{ADDR(0x50), ADDR(0x40)}, 1},
+	// the flow remembers a slot of nodes that leave, and that others could use
+	{{{ADD, ADDR(0), 0, 1, 0}, {ADD, ADDR(0x58), 6, 2, 1}, {DELETE, ADDR(0x58), 6, 0, 1, 2},
+		 {ADD, ADDR(0x98), 6, 3, 1}, {ADD, ADDR(0x54), 6, 4, 1}},
+		{ADDR(0x58), ADDR(0x54)}, 4},
 	// nodes leave under a default route
 	{{{ADD, ADDR(0), 0, 1, 0}, {ADD, ADDR(0x54), 6, 2, 1}, {DELETE, ADDR(0x54), 6, 0, 1, 2}},
 		{ADDR(0x54), ADDR(0x50)}, 0},
@@ -64,6 +71,9 @@ static struct model {
 	uint32_t next[NODES + 1], removed, waiting;
 	uint16_t users[NODES + 1];
 	bool used[NODES + 1];
+	bool remembered[NODES + 1]; // by the flow
+	const _Atomic uint32_t *slot;
+	uint32_t number;              // in it; 0: none is remembered
 	uint8_t begun, done;          // changes
 	uint8_t passes[READERS];      // look-ups that have ended
 	uint8_t passes_then[READERS]; // when the grace period of the waiting nodes began
@@ -108,11 +118,22 @@ static bool grace_is_over(void)
 	return true;
 }
 
+// The node of a slot; 0: the first one.
+static uint32_t node_of(const _Atomic uint32_t *slot)
+{
+	for (uint32_t i = 1; i <= NODES; i++)
+		if (slot >= model->node[i].slot && slot < model->node[i].slot + TRIE_FANOUT)
+			return i;
+	return 0;
+}
+
 // As lib/control/retire.c: removed nodes wait for the look-ups that have begun.
 static void reclaim(void)
 {
 	if (grace_is_over()) {
 		for (uint32_t n = model->waiting; n != 0; n = model->next[n]) {
+			if (model->remembered[n]) // not used again
+				continue;
 			for (unsigned int i = 0; i < TRIE_FANOUT; i++)
 				model->node[n].slot[i] = FREED;
 			model->used[n] = false;
@@ -192,6 +213,25 @@ static uint32_t expected(const struct scenario *s, unsigned int n, uint32_t addr
 	return best;
 }
 
+// The number of an address: the second reader goes by the slot that it remembers, as a flow does,
+// if the slot still has that number.
+static uint32_t find(unsigned int reader, uint32_t addr)
+{
+	const _Atomic uint32_t *slot = &model->node[0].slot[0];
+	uint32_t found;
+
+	if (reader == FLOW && model->number != 0 &&
+		atomic_load_explicit(model->slot, memory_order_acquire) == model->number)
+		return model->number;
+	found = trie_find_v4(&trie, &nodes, addr, TRIE_ROOT_BITS, &slot);
+	if (reader == FLOW) {
+		model->remembered[node_of(slot)] = true;
+		model->slot = slot;
+		model->number = found;
+	}
+	return found;
+}
+
 static void look_up(const struct scenario *s, unsigned int reader)
 {
 	unsigned int from = model->done;
@@ -199,7 +239,7 @@ static void look_up(const struct scenario *s, unsigned int reader)
 	bool right = false;
 
 	model->busy[reader] = true;
-	found = trie_find_v4(&trie, &nodes, addr, TRIE_ROOT_BITS);
+	found = find(reader, addr);
 	for (unsigned int n = from; n <= model->begun; n++)
 		right |= found == expected(s, n, addr);
 	explore_assert(right);
@@ -212,7 +252,8 @@ void model_thread(unsigned int scenario, unsigned int thread)
 	const struct scenario *s = &scenarios[scenario];
 
 	if (thread > 0) {
-		look_up(s, thread - 1);
+		for (unsigned int i = 0; i < (thread - 1 == FLOW ? PACKETS : 1); i++)
+			look_up(s, thread - 1);
 		return;
 	}
 	for (unsigned int i = 0; i < CHANGES && s->change[i].act != NONE; i++) {
@@ -223,6 +264,15 @@ void model_thread(unsigned int scenario, unsigned int thread)
 	}
 }
 
+// Whether the node waits because the flow remembers it.
+static bool is_removed(uint32_t node)
+{
+	for (unsigned int i = 0; i < TRIE_FANOUT; i++)
+		if (model->node[node].slot[i] != TRIE_GONE)
+			return false;
+	return true;
+}
+
 void model_end(unsigned int scenario)
 {
 	unsigned int left = 0;
@@ -230,6 +280,6 @@ void model_end(unsigned int scenario)
 	reclaim();
 	reclaim();
 	for (uint32_t i = 1; i <= NODES; i++)
-		left += model->used[i];
+		left += model->used[i] && !is_removed(i);
 	explore_assert(left == scenarios[scenario].left);
 }
