@@ -39,6 +39,13 @@ static bool is_protect(const struct spd_policy *policy)
 	return policy != NULL && policy->action == SPD_PROTECT;
 }
 
+// Whether the next hop is on the protected side. A route that drops counts as protected: it may be
+// for a part of a network there, and no host outside gets replies from there.
+static bool is_protected(const struct worker *w, const struct nexthop *nh)
+{
+	return !nexthop_leads_on(nh) || !w->snapshot->iface[nh->iface].unprotected;
+}
+
 // Whether the policy is more specific than the route in that the source is at the peer.
 static bool is_at_peer(
 	const struct spd_policy *policy, const struct ip_addr *src, const struct nexthop *back)
@@ -48,18 +55,18 @@ static bool is_at_peer(
 }
 
 // Whether no host behind the peer of a policy can have the source: it is an own address, or the
-// route to it leads into a tunnel, or to a protected port and is at least as specific as the
-// policy.
+// route to it leads into a tunnel, or to a protected port or nowhere and is at least as specific as
+// the policy.
 static bool is_inside_source(
 	const struct worker *w, const struct ip_addr *src, const struct spd_policy *policy)
 {
 	const struct nexthop *back = route_find(w->snapshot->routes, src);
 
-	if (!nexthop_leads_on(back))
+	if (back == NULL || back->kind == NEXTHOP_NOT_UNICAST)
 		return false;
-	if (back->kind >= NEXTHOP_TUNNEL)
+	if (back->kind == NEXTHOP_LOCAL || back->kind == NEXTHOP_TUNNEL)
 		return true;
-	return !w->snapshot->iface[back->iface].unprotected && !is_at_peer(policy, src, back);
+	return is_protected(w, back) && !is_at_peer(policy, src, back);
 }
 
 static bool is_routed_back(const struct nexthop *back, const struct spd_policy *tunnel)
@@ -105,13 +112,12 @@ static enum drop check_from_tunnel(const struct worker *w, struct pkt *p, const 
 	return DROP_NONE;
 }
 
-// Whether the source is on the protected side, so that no host outside can have it. A route that
-// leads nowhere does not show it.
+// Whether the source is on the protected side, so that no host outside can have it.
 static bool is_inside(const struct worker *w, const struct ip_addr *src)
 {
 	const struct nexthop *back = route_find(w->snapshot->routes, src);
 
-	return nexthop_leads_on(back) && !w->snapshot->iface[back->iface].unprotected;
+	return back != NULL && back->kind != NEXTHOP_NOT_UNICAST && is_protected(w, back);
 }
 
 // Outside addresses of the gateway accept pings, traces and errors without a policy.
