@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mirror_group.h"
+
+#include <stdlib.h>
+
+#include <rte_common.h>
+
+static bool is_of(const struct mirror_route *r, const struct mirror_group *g)
+{
+	return r->node.hash == g->hash && r->len == g->to.len &&
+	       ip_addr_equal(&r->addr, &g->to.addr);
+}
+
+// The route at a place of the chain, if it is one of the group.
+struct mirror_route *mirror_group_at(const struct mirror_group *g, struct linear_node *const *at)
+{
+	return *at != NULL && is_of(mirror_route_of(*at), g) ? mirror_route_of(*at) : NULL;
+}
+
+static uint32_t prefix_hash(const struct mirror_store *s, const struct ip_prefix *p)
+{
+	const uint64_t word[] = {p->addr.q[0], p->addr.q[1], p->len};
+
+	return (uint32_t)keyed_hash(&s->key, word, RTE_DIM(word));
+}
+
+// Takes the path that the owner knows, for the time of a change.
+void mirror_group_take(struct mirror_group *g)
+{
+	struct mirror_route *r = mirror_group_at(g, g->first);
+
+	g->shown = r != NULL ? r->shown : NULL;
+	if (r != NULL)
+		r->shown = NULL;
+}
+
+void mirror_group_find(
+	const struct mirror_store *s, struct mirror_group *g, const struct ip_prefix *to)
+{
+	g->to = *to;
+	g->hash = prefix_hash(s, to);
+	g->first = linear_hash_find(&s->routes, g->hash);
+	while (*g->first != NULL && mirror_group_at(g, g->first) == NULL)
+		g->first = &(*g->first)->next;
+	mirror_group_take(g);
+}
+
+// Whether a route is for some packets to its prefix alone.
+static bool is_partial(const struct mirror_path_head *path)
+{
+	return path->unused == MIRROR_TOS || path->unused == MIRROR_SOURCE;
+}
+
+static struct mirror_path *group_resolve(struct mirror_store *s, const struct mirror_group *g)
+{
+	struct mirror_path *found;
+	struct mirror_route *r;
+
+	for (struct linear_node **at = g->first; (r = mirror_group_at(g, at)) != NULL;
+		at = &(*at)->next) {
+		if (r->removed || is_partial(&r->path->head))
+			continue;
+		found = mirror_path_resolve(&s->nexthops, r->path);
+		if (found != NULL)
+			return found;
+	}
+	return NULL;
+}
+
+// Tells the owner if the group has another path than before.
+void mirror_group_settle(struct mirror_store *s, struct mirror_group *g)
+{
+	struct mirror_path *path = group_resolve(s, g);
+	struct mirror_route *first = mirror_group_at(g, g->first);
+
+	if (path != g->shown) {
+		s->changed(s->arg, &g->to, path);
+		if (path != NULL)
+			mirror_path_hold(path);
+		mirror_path_release(&s->nexthops.paths, g->shown);
+	}
+	if (first != NULL)
+		first->shown = path;
+}
+
+// --- routes of a group ---
+
+// Counts a route that the kernel has, or has no longer.
+static void route_count(struct mirror_store *s, const struct mirror_route *r, int by)
+{
+	s->n += (unsigned int)by;
+	s->unused[r->path->head.unused] += (unsigned int)by;
+}
+
+void mirror_route_set_removed(struct mirror_store *s, struct mirror_route *r, bool removed)
+{
+	if (r->removed != removed)
+		route_count(s, r, removed ? -1 : 1);
+	r->removed = removed;
+}
+
+void mirror_route_free(struct mirror_store *s, struct linear_node **at)
+{
+	struct mirror_route *r = mirror_route_of(*at);
+
+	mirror_route_set_removed(s, r, true);
+	*at = r->node.next;
+	linear_hash_removed(&s->routes);
+	mirror_path_release(&s->nexthops.paths, r->path);
+	free(r);
+}
+
+// A message has removed a route. A dump in progress may still have it.
+void mirror_route_remove(struct mirror_store *s, struct linear_node **at)
+{
+	struct mirror_route *r = mirror_route_of(*at);
+
+	if (!s->dumping) {
+		mirror_route_free(s, at);
+		return;
+	}
+	mirror_route_set_removed(s, r, true);
+	r->round = s->nexthops.round;
+}
+
+// Inserts a route before or after the others of its metric.
+void mirror_route_insert(const struct mirror_group *g, struct mirror_route *r, bool before)
+{
+	struct linear_node **at = g->first;
+	const struct mirror_route *other;
+
+	while ((other = mirror_group_at(g, at)) != NULL &&
+		(other->metric < r->metric || (!before && other->metric == r->metric)))
+		at = &(*at)->next;
+	r->node.next = *at;
+	*at = &r->node;
+}
+
+static struct mirror_route *route_new(
+	struct mirror_store *s, const struct mirror_message *m, struct mirror_path *path)
+{
+	struct mirror_route *r = s->routes.n_nodes < s->max ? calloc(1, sizeof(*r)) : NULL;
+
+	if (r == NULL)
+		return NULL;
+	r->path = mirror_path_hold(path);
+	r->node.hash = prefix_hash(s, &m->to);
+	r->metric = m->metric;
+	r->addr = m->to.addr;
+	r->len = m->to.len;
+	r->protocol = m->protocol;
+	r->round = s->nexthops.round;
+	route_count(s, r, 1);
+	return r;
+}
+
+// Adds a route. Returns whether there was room. The chain may be split: the group is found again.
+bool mirror_route_add(struct mirror_store *s, struct mirror_group *g,
+	const struct mirror_message *m, struct mirror_path *path, bool before)
+{
+	struct mirror_route *r = path != NULL ? route_new(s, m, path) : NULL;
+	struct mirror_path *shown = g->shown;
+
+	if (r == NULL)
+		return false;
+	mirror_route_insert(g, r, before);
+	linear_hash_added(&s->routes);
+	mirror_group_find(s, g, &m->to);
+	g->shown = shown;
+	return true;
+}
+
+// The route with the metric of the message and this path, removed or not. NULL: there is none.
+struct linear_node **mirror_group_same(const struct mirror_group *g, const struct mirror_message *m,
+	const struct mirror_path *path)
+{
+	struct linear_node **at = g->first;
+	const struct mirror_route *r;
+
+	while ((r = mirror_group_at(g, at)) != NULL && (r->metric != m->metric || r->path != path))
+		at = &(*at)->next;
+	return r != NULL ? at : NULL;
+}
