@@ -20,6 +20,7 @@
 #include "health.h"
 #include "host_guests.h"
 #include "host_thread.h"
+#include "route_follow.h"
 #include "lists.h"
 #include "log.h"
 #include "metrics.h"
@@ -270,6 +271,7 @@ static bool handle_events(struct gateway *g, uint64_t now_ms, uint64_t *next_tic
 		tick(g, now_ms);
 		*next_tick = now_ms + TICK_MS;
 	}
+	handled |= route_follow_tick(c, now_ms);
 	if (over)
 		configure_retire(c);
 	if (c->sas_leaving > 0) // the next request waits for it

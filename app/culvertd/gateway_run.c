@@ -25,6 +25,7 @@
 #include "health.h"
 #include "host_guests.h"
 #include "host_thread.h"
+#include "route_follow.h"
 #include "links.h"
 #include "lists.h"
 #include "load.h"
@@ -246,6 +247,7 @@ static void gateway_stop(struct gateway *g)
 {
 	reserve_finish(g->reserve, g->control.snapshot);
 	host_thread_close(g->host);
+	route_follow_stop();
 	reopen_stop();
 	if (!device_thread_stop()) {
 		log_warn("a device does not answer: culvertd ends without closing it");
@@ -302,7 +304,7 @@ static bool gateway_start(struct gateway *g)
 	     load_first(g) == 0;
 	stack_wipe(); // the configuration was read here
 	if (!ok || host_thread_open(&g->host, &g->control) < 0 ||
-		host_guests_start(&g->control) < 0)
+		host_guests_start(&g->control) < 0 || route_follow_start(&g->control) < 0)
 		return false;
 	device_thread_hosts_give(g->host);
 	address_start(&g->control);

@@ -42,3 +42,8 @@ void build_retire(struct snapshot *s, struct snapshot *old);
 // Frees it and wipes the keys that no other snapshot shares, when no worker can see it. NULL is
 // allowed.
 void build_snapshot_free(struct snapshot *s);
+
+// The own address on the port of packets to an address by a route; via none: it is on the link.
+// IPv4 by an IPv6 next hop may have none on the port.
+struct ip_addr build_source_by(const struct conf *conf, unsigned int port, const struct ip_addr *to,
+	const struct ip_addr *via);

@@ -23,11 +23,6 @@ bool build_routes(struct snapshot *s, const struct conf *conf);
 // if there is any.
 struct ip_addr build_source_towards(const struct conf_port *port, const struct ip_addr *gateway);
 
-// The same for packets to an address by a route; via none: it is on the link. IPv4 by an IPv6 next
-// hop may have none on the port.
-struct ip_addr build_source_by(const struct conf *conf, unsigned int port, const struct ip_addr *to,
-	const struct ip_addr *via);
-
 // The number of the port with an own address.
 uint16_t build_port_of(const struct snapshot *s, const struct ip_addr *addr);
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "build.h"
 #include "build_parts.h"
 
 #define PER_ADDR_MAX 4 // network, its two broadcast addresses, the address itself

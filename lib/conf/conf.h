@@ -16,6 +16,7 @@
 #include "key_id.h"
 #include "log.h"
 #include "proto_model.h"
+#include "route_model.h"
 #include "rule_model.h"
 #include "sa_model.h"
 #include "spd_model.h"
@@ -33,6 +34,7 @@
 #define CONF_TUNNELS_MAX      4096
 #define CONF_TUNNEL_HOSTS_MAX 112
 #define CONF_IFACE_TUNNEL     256  // number of the first tunnel, where rules have that of a port
+#define CONF_PROTOCOLS_MAX    32   // of routes of the kernel
 #define CONF_RULES_MAX        4096 // the last ones take long to get to
 // Buffers for reassembled packets, for each worker: a pass reassembles at most one packet for each
 // received, and frees them at its end.

@@ -234,6 +234,21 @@ static void check_capture(struct conf_reader *r)
 			"needs shared memory, must be false or memory.hugepages true");
 }
 
+// The kernel's routes lead out of its interfaces behind ports.
+static void check_kernel_routes(struct conf_reader *r)
+{
+	config_setting_t *group = conf_given(r->root, "kernel_routes");
+
+	if (group == NULL || !config_setting_is_group(group))
+		return;
+	if (conf_member(group, "table") == NULL)
+		conf_err(r, group, "table is missing, must be \"main\" or a number");
+	else if (!conf_has_host(r->c))
+		conf_err(r, group,
+			"no port and no tunnel has a host, whose interface routes could lead out "
+			"of");
+}
+
 // For checks that only the daemon can do.
 static void note_cpus(struct conf_reader *r)
 {
@@ -253,6 +268,7 @@ void conf_check(struct conf_reader *r)
 	check_memory(r);
 	check_pmtu(r);
 	check_capture(r);
+	check_kernel_routes(r);
 	if (r->n_messages == 0)
 		conf_devices_list(r->c);
 }

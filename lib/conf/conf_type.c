@@ -282,6 +282,21 @@ void conf_parse_dscp(const struct conf_value *v)
 		conf_reject(v);
 }
 
+void conf_parse_protocol(const struct conf_value *v)
+{
+	uint32_t number;
+	unsigned int i = 0;
+
+	while (route_protocols[i].name != NULL && strcmp(route_protocols[i].name, v->text) != 0)
+		i++;
+	if (route_protocols[i].name != NULL)
+		conf_store(v->option, v->field, route_protocols[i].number);
+	else if (conf_number_whole(&number, v->text) && number >= 1 && number <= UINT8_MAX)
+		conf_store(v->option, v->field, number);
+	else
+		conf_reject(v);
+}
+
 // The word is the highest number.
 void conf_parse_uint_or_word(const struct conf_value *v)
 {

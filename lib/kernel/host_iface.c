@@ -393,7 +393,7 @@ static int route_request(uint16_t type, uint16_t flags, const struct host_route 
 	r.route.rtm_family = v4 ? AF_INET : AF_INET6;
 	r.route.rtm_dst_len = (uint8_t)(route->to.len - (v4 ? IP_V4_BITS : 0));
 	r.route.rtm_table = RT_TABLE_MAIN;
-	r.route.rtm_protocol = RTPROT_STATIC;
+	r.route.rtm_protocol = HOST_ROUTE_PROTOCOL;
 	r.route.rtm_scope = on_link ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
 	r.route.rtm_type = RTN_UNICAST;
 	r.route.rtm_flags = on_link ? 0 : RTNH_F_ONLINK; // the gateway has checked that

@@ -12,6 +12,9 @@
 #include "conf.h"
 #include "snapshot.h"
 
+// By which the kernel shows the routes that it got here (RTPROT_*); no other program has it.
+#define HOST_ROUTE_PROTOCOL 67
+
 // As it is to be. Texts are the configuration's.
 struct host_iface {
 	struct conf_where where;  // of the port or tunnel, for messages

@@ -11,7 +11,6 @@ static bool is_of(const struct mirror_route *r, const struct mirror_group *g)
 	       ip_addr_equal(&r->addr, &g->to.addr);
 }
 
-// The route at a place of the chain, if it is one of the group.
 struct mirror_route *mirror_group_at(const struct mirror_group *g, struct linear_node *const *at)
 {
 	return *at != NULL && is_of(mirror_route_of(*at), g) ? mirror_route_of(*at) : NULL;
@@ -24,7 +23,6 @@ static uint32_t prefix_hash(const struct mirror_store *s, const struct ip_prefix
 	return (uint32_t)keyed_hash(&s->key, word, RTE_DIM(word));
 }
 
-// Takes the path that the owner knows, for the time of a change.
 void mirror_group_take(struct mirror_group *g)
 {
 	struct mirror_route *r = mirror_group_at(g, g->first);
@@ -42,7 +40,6 @@ void mirror_group_find(
 	g->first = linear_hash_find(&s->routes, g->hash);
 	while (*g->first != NULL && mirror_group_at(g, g->first) == NULL)
 		g->first = &(*g->first)->next;
-	mirror_group_take(g);
 }
 
 // Whether a route is for some packets to its prefix alone.
@@ -51,29 +48,26 @@ static bool is_partial(const struct mirror_path_head *path)
 	return path->unused == MIRROR_TOS || path->unused == MIRROR_SOURCE;
 }
 
-static struct mirror_path *group_resolve(struct mirror_store *s, const struct mirror_group *g)
+const struct mirror_route *mirror_group_used(struct mirror_store *s, const struct mirror_group *g)
 {
-	struct mirror_path *found;
-	struct mirror_route *r;
+	const struct mirror_route *r;
 
 	for (struct linear_node **at = g->first; (r = mirror_group_at(g, at)) != NULL;
-		at = &(*at)->next) {
-		if (r->removed || is_partial(&r->path->head))
-			continue;
-		found = mirror_path_resolve(&s->nexthops, r->path);
-		if (found != NULL)
-			return found;
-	}
+		at = &(*at)->next)
+		if (!r->removed && !is_partial(&r->path->head) &&
+			mirror_path_resolve(&s->nexthops, r->path) != NULL)
+			return r;
 	return NULL;
 }
 
-// Tells the owner if the group has another path than before.
 void mirror_group_settle(struct mirror_store *s, struct mirror_group *g)
 {
-	struct mirror_path *path = group_resolve(s, g);
+	const struct mirror_route *used = mirror_group_used(s, g);
+	struct mirror_path *path =
+		used != NULL ? mirror_path_resolve(&s->nexthops, used->path) : NULL;
 	struct mirror_route *first = mirror_group_at(g, g->first);
 
-	if (path != g->shown) {
+	if (path != g->shown || s->again) {
 		s->changed(s->arg, &g->to, path);
 		if (path != NULL)
 			mirror_path_hold(path);
@@ -110,7 +104,6 @@ void mirror_route_free(struct mirror_store *s, struct linear_node **at)
 	free(r);
 }
 
-// A message has removed a route. A dump in progress may still have it.
 void mirror_route_remove(struct mirror_store *s, struct linear_node **at)
 {
 	struct mirror_route *r = mirror_route_of(*at);
@@ -123,7 +116,6 @@ void mirror_route_remove(struct mirror_store *s, struct linear_node **at)
 	r->round = s->nexthops.round;
 }
 
-// Inserts a route before or after the others of its metric.
 void mirror_route_insert(const struct mirror_group *g, struct mirror_route *r, bool before)
 {
 	struct linear_node **at = g->first;
@@ -154,23 +146,19 @@ static struct mirror_route *route_new(
 	return r;
 }
 
-// Adds a route. Returns whether there was room. The chain may be split: the group is found again.
 bool mirror_route_add(struct mirror_store *s, struct mirror_group *g,
 	const struct mirror_message *m, struct mirror_path *path, bool before)
 {
 	struct mirror_route *r = path != NULL ? route_new(s, m, path) : NULL;
-	struct mirror_path *shown = g->shown;
 
 	if (r == NULL)
 		return false;
 	mirror_route_insert(g, r, before);
 	linear_hash_added(&s->routes);
-	mirror_group_find(s, g, &m->to);
-	g->shown = shown;
+	mirror_group_find(s, g, &m->to); // the chain may have been split
 	return true;
 }
 
-// The route with the metric of the message and this path, removed or not. NULL: there is none.
 struct linear_node **mirror_group_same(const struct mirror_group *g, const struct mirror_message *m,
 	const struct mirror_path *path)
 {

@@ -38,6 +38,7 @@ struct mirror_store {
 	bool doubtful; // messages since the last dump began do not match the routes: compare them
 	// Buckets from the cursor on that are still to be visited: to resolve paths, and to remove
 	// routes that the last dump lacked.
+	bool again; // the owner is called for these also if it knows the path
 	unsigned int cursor, resolve_left, purge_left, buckets_seen;
 	uint32_t epoch; // that paths are resolved for
 };
@@ -54,11 +55,16 @@ static inline struct mirror_route *mirror_route_of(struct linear_node *node)
 	return container_of(node, struct mirror_route, node);
 }
 
-// Begins a change of the routes of a prefix, which mirror_group_settle() ends: meanwhile no route
-// has the path that the owner knows. mirror_group_take() if to, first and hash are set already.
+// Finds the routes of a prefix: sets all but shown.
 void mirror_group_find(
 	const struct mirror_store *s, struct mirror_group *g, const struct ip_prefix *to);
+
+// Begins a change of the routes, which mirror_group_settle() ends: meanwhile no route has the path
+// that the owner knows.
 void mirror_group_take(struct mirror_group *g);
+
+// The route of the group that the kernel uses at present. NULL: none.
+const struct mirror_route *mirror_group_used(struct mirror_store *s, const struct mirror_group *g);
 
 // Calls the owner if the group has another path than before.
 void mirror_group_settle(struct mirror_store *s, struct mirror_group *g);

@@ -81,11 +81,16 @@ static void numbered_each(struct mirror_nexthops *n, struct linear_hash *h,
 		}
 }
 
+void mirror_nexthops_limit(struct mirror_nexthops *n, unsigned int max)
+{
+	n->max = n->paths.max = max;
+}
+
 int mirror_nexthops_open(struct mirror_nexthops *n, unsigned int max)
 {
-	int rc = mirror_paths_open(&n->paths, max);
+	int rc = mirror_paths_open(&n->paths);
 
-	n->max = max;
+	mirror_nexthops_limit(n, max);
 	n->epoch = 1; // paths have not been resolved
 	if (rc == 0)
 		rc = linear_hash_open(&n->links);
@@ -159,6 +164,8 @@ bool mirror_link_apply(struct mirror_nexthops *n, const struct mirror_message *m
 		return true;
 	l->number.round = n->round;
 	l->number.removed = m->removed;
+	if (strcmp(l->name, m->name) != 0)
+		link_set(n, l, false, false); // the owner of a mirror knows links by name
 	memcpy(l->name, m->name, sizeof(l->name));
 	differs = link_set(n, l, m->up && !m->removed, m->running && !m->removed) ||
 		  l->master != m->master || known == m->removed;
@@ -249,7 +256,7 @@ static struct object *object_new(struct mirror_nexthops *n, const struct mirror_
 {
 	struct object *o;
 
-	if (n->objects.n_nodes >= n->max || m->path.n_hops > n->max - n->n_object_hops)
+	if (n->objects.n_nodes >= n->max || n->n_object_hops + m->path.n_hops > n->max)
 		return NULL;
 	o = calloc(1, sizeof(*o) + m->path.n_hops * sizeof(o->hop[0]));
 	if (o == NULL)

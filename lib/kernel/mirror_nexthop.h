@@ -20,6 +20,9 @@ struct mirror_nexthops {
 // Returns 0 or -errno. max: objects, their next hops, and next hops of paths.
 int mirror_nexthops_open(struct mirror_nexthops *n, unsigned int max);
 
+// Sets the limit. No entry is removed.
+void mirror_nexthops_limit(struct mirror_nexthops *n, unsigned int max);
+
 // All paths have been released.
 void mirror_nexthops_close(struct mirror_nexthops *n);
 

@@ -10,11 +10,10 @@
 _Static_assert(sizeof(struct mirror_hop) == 32 && sizeof(struct mirror_path_head) == 16,
 	"both are compared octet by octet");
 
-int mirror_paths_open(struct mirror_paths *p, unsigned int max)
+int mirror_paths_open(struct mirror_paths *p)
 {
 	int rc = hash_key_draw(&p->key);
 
-	p->max = max;
 	p->n_hops = 0;
 	return rc == 0 ? linear_hash_open(&p->table) : rc;
 }
@@ -62,7 +61,7 @@ static struct mirror_path *path_add(struct mirror_paths *p, struct linear_node *
 {
 	struct mirror_path *path;
 
-	if (head->n_hops > p->max - p->n_hops)
+	if (p->n_hops + head->n_hops > p->max)
 		return NULL;
 	path = calloc(1, sizeof(*path) + head->n_hops * sizeof(hop[0]));
 	if (path == NULL)

@@ -65,11 +65,12 @@ struct mirror_path {
 struct mirror_paths {
 	struct linear_hash table;
 	struct hash_key key;
-	unsigned int n_hops, max; // of all paths
+	unsigned int n_hops; // of all paths
+	unsigned int max;    // of these; the owner sets it
 };
 
-// Returns 0 or -errno. max: next hops of all paths together.
-int mirror_paths_open(struct mirror_paths *p, unsigned int max);
+// Returns 0 or -errno.
+int mirror_paths_open(struct mirror_paths *p);
 
 // All paths have been released.
 void mirror_paths_close(struct mirror_paths *p);

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "mirror_group.h"
-
 // --- which route a message is about ---
 
 // Whether the kernel has a route with the metric of the message, for the same packets.
@@ -181,6 +179,7 @@ void mirror_store_apply(struct mirror_store *s, struct mirror_message *m, bool w
 		return;
 	mirror_lives_set(&s->nexthops, m);
 	mirror_group_find(s, &g, &m->to);
+	mirror_group_take(&g);
 	if (!wanted) {
 		route_taken(s, &g, m);
 	} else if (m->removed) {
@@ -293,6 +292,18 @@ static void left_update(struct mirror_store *s)
 	s->epoch = s->nexthops.epoch;
 }
 
+void mirror_store_limit(struct mirror_store *s, unsigned int max)
+{
+	s->max = max;
+	mirror_nexthops_limit(&s->nexthops, max);
+}
+
+void mirror_store_again(struct mirror_store *s)
+{
+	s->again = true;
+	s->resolve_left = s->routes.n_buckets;
+}
+
 bool mirror_store_work(struct mirror_store *s, unsigned int buckets)
 {
 	left_update(s);
@@ -302,10 +313,19 @@ bool mirror_store_work(struct mirror_store *s, unsigned int buckets)
 		s->purge_left -= s->purge_left > 0;
 		s->resolve_left -= s->resolve_left > 0;
 	}
+	s->again &= s->resolve_left > 0;
 	while (buckets > 0 && linear_hash_shrink(&s->routes))
 		buckets--;
 	s->buckets_seen = s->routes.n_buckets;
 	return buckets == 0;
+}
+
+const struct mirror_route *mirror_store_find(struct mirror_store *s, const struct ip_prefix *to)
+{
+	struct mirror_group g;
+
+	mirror_group_find(s, &g, to);
+	return mirror_group_used(s, &g);
 }
 
 void mirror_store_each(const struct mirror_store *s, mirror_changed *each, void *arg)

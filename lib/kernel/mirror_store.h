@@ -8,6 +8,9 @@
 // Returns 0 or -errno. max: routes, objects, and next hops of all together.
 int mirror_store_open(struct mirror_store *s, unsigned int max, mirror_changed *changed, void *arg);
 
+// Sets max. No route is removed.
+void mirror_store_limit(struct mirror_store *s, unsigned int max);
+
 // Forgets all routes; the owner is not called.
 void mirror_store_close(struct mirror_store *s);
 
@@ -26,6 +29,12 @@ bool mirror_store_is_settled(const struct mirror_store *s);
 // Resolves paths after changes of links and objects, and removes routes, in that many buckets.
 // Returns whether there is more to do.
 bool mirror_store_work(struct mirror_store *s, unsigned int buckets);
+
+// The route to a prefix that the kernel uses at present. NULL: none.
+const struct mirror_route *mirror_store_find(struct mirror_store *s, const struct ip_prefix *to);
+
+// Lets mirror_store_work() call the owner for all prefixes: it may use the paths differently now.
+void mirror_store_again(struct mirror_store *s);
 
 // Calls each with every prefix that has a path, and that path.
 void mirror_store_each(const struct mirror_store *s, mirror_changed *each, void *arg);

@@ -26,7 +26,6 @@ struct route_mirror {
 	struct mnl_socket *events, *dump; // dump: NULL if there is none in progress
 	enum part part;                   // of it
 	uint32_t sequence;                // of its request
-	bool complete;                    // a dump has ended
 	bool doubt;                       // a dump is to begin
 	uint64_t due_ms;                  // when
 	uint64_t begun_ms, ended_ms;      // of the last dump
@@ -101,11 +100,6 @@ void route_mirror_close(struct route_mirror *m)
 		mnl_socket_close(m->events);
 	mirror_store_close(&m->store);
 	free(m);
-}
-
-int route_mirror_fd(const struct route_mirror *m)
-{
-	return mnl_socket_get_fd(m->events);
 }
 
 // --- messages ---
@@ -228,7 +222,6 @@ static void dump_end(struct route_mirror *m, uint64_t now_ms)
 {
 	mirror_store_dump_ended(&m->store);
 	m->ended_ms = now_ms;
-	m->complete = true;
 	m->dumps++;
 	dump_close(m);
 }
@@ -307,7 +300,7 @@ static bool is_due(const struct route_mirror *m, uint64_t now_ms)
 
 	if (!mirror_store_is_settled(&m->store))
 		return false;
-	if (!m->complete && m->begun_ms == 0)
+	if (m->begun_ms == 0)
 		return true;
 	if (now_ms < m->ended_ms + RTE_MAX((uint64_t)REST_MS, REST_DUMPS * took))
 		return false;
@@ -329,9 +322,24 @@ bool route_mirror_tick(struct route_mirror *m, uint64_t now_ms)
 	return busy;
 }
 
-bool route_mirror_is_complete(const struct route_mirror *m)
+void route_mirror_set(
+	struct route_mirror *m, const struct route_mirror_settings *settings, uint64_t now_ms)
 {
-	return m->complete;
+	m->settings = *settings;
+	mirror_store_limit(&m->store, settings->routes_max);
+	if (m->dump != NULL)
+		dump_abort(m, now_ms);
+	doubt(m, now_ms);
+}
+
+void route_mirror_again(struct route_mirror *m)
+{
+	mirror_store_again(&m->store);
+}
+
+const struct mirror_route *route_mirror_find(struct route_mirror *m, const struct ip_prefix *to)
+{
+	return mirror_store_find(&m->store, to);
 }
 
 void route_mirror_each(const struct route_mirror *m, mirror_changed *each, void *arg)

@@ -16,7 +16,7 @@ struct route_mirror_settings {
 
 struct route_mirror_stats {
 	uint64_t messages, losses; // losses: how often messages were lost or malformed
-	uint64_t dumps;            // that ended
+	uint64_t dumps;            // that ended; since the first one the owner knows all routes
 	unsigned int routes, links, objects;
 	unsigned int over;                          // routes that the kernel has beyond the limit
 	unsigned int unused[MIRROR_UNUSED_REASONS]; // of the routes
@@ -32,15 +32,20 @@ int route_mirror_open(struct route_mirror **m, const struct route_mirror_setting
 // NULL is allowed. The owner is not called.
 void route_mirror_close(struct route_mirror *m);
 
-// A descriptor that can be read when there are messages.
-int route_mirror_fd(const struct route_mirror *m);
-
 // Reads messages and calls the owner. now_ms: of a clock that never steps. Returns whether there is
 // more to do at once. Call it every 100 ms at least.
 bool route_mirror_tick(struct route_mirror *m, uint64_t now_ms);
 
-// Whether a dump has ended: the owner knows all routes.
-bool route_mirror_is_complete(const struct route_mirror *m);
+// Follows other routes from now on, but for the receive buffer: after the next dump, which begins
+// soon, the owner knows them alone.
+void route_mirror_set(
+	struct route_mirror *m, const struct route_mirror_settings *settings, uint64_t now_ms);
+
+// Lets the next ticks call the owner for all prefixes: it may use the paths differently now.
+void route_mirror_again(struct route_mirror *m);
+
+// The route to a prefix that the kernel uses at present. NULL: none.
+const struct mirror_route *route_mirror_find(struct route_mirror *m, const struct ip_prefix *to);
 
 // Calls each with every prefix that has a path.
 void route_mirror_each(const struct route_mirror *m, mirror_changed *each, void *arg);

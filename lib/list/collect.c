@@ -287,43 +287,6 @@ bool collect_rules(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
-bool collect_routes(void *view, const struct control *c, unsigned int i)
-{
-	static const char *const kind[] = {
-		[NEXTHOP_CONNECTED] = "connected",
-		[NEXTHOP_GATEWAY] = "gateway",
-		[NEXTHOP_TUNNEL] = "tunnel",
-		[NEXTHOP_LOCAL] = "local",
-		[NEXTHOP_BLACKHOLE] = "blackhole",
-		[NEXTHOP_UNREACHABLE] = "unreachable",
-		[NEXTHOP_PROHIBIT] = "prohibit",
-		[NEXTHOP_NOT_UNICAST] = "never",
-	};
-	const struct snapshot *s = c->snapshot;
-	struct routes_view *v = view;
-
-	if (i >= route_count(s->routes))
-		return false;
-
-	const struct route *r = route_at(s->routes, i);
-	const struct nexthop *nh = &r->nexthop;
-
-	*v = (struct routes_view){
-		.to = r->to,
-		.kind = kind[nh->kind],
-		.failed = UINT64_MAX,
-	};
-	if (nexthop_leads_on(nh))
-		snprintf(v->port, sizeof(v->port), "%s", s->iface[nh->iface].name);
-	if (nh->kind == NEXTHOP_GATEWAY) {
-		ip_addr_format(v->via, &nh->gateway);
-		v->failed = neigh_failed(c->neigh, nh->iface, &nh->gateway);
-	}
-	if (!ip_addr_is_none(&r->from))
-		ip_addr_format(v->source, &r->from);
-	return true;
-}
-
 void collect_neighbour_of(
 	struct neighbours_view *v, const struct control *c, const struct neigh_view *n)
 {

@@ -5,8 +5,10 @@
 
 #include "control.h"
 #include "event_log.h"
+#include "route_follow.h"
 #include "stage.h"
 
+#define VIEW_TABLE_MAX    12 // octets of the number of a table of the kernel
 #define NEIGH_STATES      (NEIGH_STATIC + 1)
 #define VIEW_BURSTS       7                          // sizes of bursts that are counted
 #define VIEW_SAS_MAX      (SPD_IN_MAX * SA_NAME_MAX) // octets of the names of the SAs of a policy

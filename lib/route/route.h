@@ -22,6 +22,7 @@ enum nexthop_kind {
 	NEXTHOP_BLACKHOLE,   // nowhere: dropped in silence
 	NEXTHOP_UNREACHABLE, // nowhere: dropped with an ICMP error
 	NEXTHOP_PROHIBIT,    // the same with another error
+	NEXTHOP_NONE,        // nowhere: dropped as without a route
 	NEXTHOP_NOT_UNICAST, // broadcast, multicast, or never valid on the wire
 };
 
