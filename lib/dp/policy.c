@@ -107,18 +107,31 @@ static bool is_routed_back(const struct nexthop *back, const struct spd_policy *
 	}
 }
 
+// A link-local source is at the other end of the tunnel, if the packet is for this end: for an
+// address of the tunnel, or its host.
+static bool is_at_other_end(const struct worker *w, const struct pkt *p, const struct ip_addr *src,
+	const struct spd_policy *tunnel)
+{
+	const struct iface *to;
+
+	if (!ip_addr_is_link_local(src) || p->nexthop == NULL)
+		return false;
+	to = &w->snapshot->iface[p->nexthop->iface];
+	return p->nexthop->iface == tunnel->iface ||
+	       (to->only != NULL && to->only->iface == tunnel->iface);
+}
+
 // A packet out of a tunnel that routes lead into: how its source is checked is the tunnel's
 // setting. Of an error back is the route to the destination of the packet that it is about, since
 // any router on the path sends it.
-static enum drop check_by_route(
-	struct pkt *p, const struct nexthop *back, const struct spd_policy *tunnel)
+static enum drop check_by_route(const struct worker *w, struct pkt *p, const struct nexthop *back,
+	const struct spd_policy *tunnel)
 {
 	const struct ip_addr src = pkt_src(p);
 
 	if (!is_host(&src))
 		return DROP_IP_SOURCE;
-	// A link-local source is at the other end: the packet does not leave the link.
-	if (!ip_addr_is_link_local(&src) && !is_routed_back(back, tunnel))
+	if (!is_at_other_end(w, p, &src, tunnel) && !is_routed_back(back, tunnel))
 		return DROP_TUNNEL_SOURCE;
 	p->in_by = tunnel->number;
 	return DROP_NONE;
@@ -131,7 +144,7 @@ static enum drop check_from_tunnel(const struct worker *w, struct pkt *p, const 
 	if (!is_protect(policy) || !spd_receives(policy, p->sa_in))
 		return DROP_SELECTOR;
 	if (unlikely(spd_policy_is_routed(policy)))
-		return check_by_route(p, route_find(w->snapshot->routes, src), policy);
+		return check_by_route(w, p, route_find(w->snapshot->routes, src), policy);
 	if (!is_host(src) || is_inside_source(w, src, policy))
 		return DROP_IP_SOURCE;
 	p->in_by = policy->number;
@@ -460,9 +473,9 @@ static enum drop check_error_by_route(struct worker *w, struct pkt *p, const str
 
 	policy_count(w, p, tunnel, &w->by.in);
 	if (is_inside(w, &src) &&
-		check_by_route(p, route_find(w->snapshot->routes, &src), tunnel) != DROP_NONE)
+		check_by_route(w, p, route_find(w->snapshot->routes, &src), tunnel) != DROP_NONE)
 		return DROP_IP_SOURCE;
-	return check_by_route(p, route_find(w->snapshot->routes, &sent.dst), tunnel);
+	return check_by_route(w, p, route_find(w->snapshot->routes, &sent.dst), tunnel);
 }
 
 static enum drop apply_inbound(

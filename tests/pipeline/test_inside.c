@@ -85,6 +85,7 @@ static void test_forged_sources(void **state)
 		{"from-c", "fd00:b::2", "fe80::c", DROP_TUNNEL_SOURCE},
 		{"from-b", "fe80::2", "fe80::c", DROP_NOT_UNICAST}, // of the other tunnel
 		{"from-b", "fe80::2", "2001:db8::1", DROP_IP_SOURCE},
+		{"from-b", "fe80::2", "2001:db8:1::1", DROP_TUNNEL_SOURCE}, // of a port
 		{"from-b", "169.254.10.2", "169.254.10.3", DROP_NOT_UNICAST},
 	};
 	uint8_t packet[FRAME_MAX];
