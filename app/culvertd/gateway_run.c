@@ -286,6 +286,7 @@ static void gateway_serve(struct gateway *g)
 	control_thread_run(g);
 	metrics_stop();
 	telemetry_stop();
+	device_thread_hosts_give(NULL);
 	host_thread_stop(g->host);
 	control_thread_stop_workers(g);
 	host_thread_drop(g->host);

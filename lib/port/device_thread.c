@@ -260,10 +260,12 @@ static void serve(void)
 static void hosts_set(void)
 {
 	pthread_mutex_lock(&t.conf);
-	raise_routes();
-	host_thread_change(t.host, t.control);
-	host_iface_routes(conf_current());
-	lower();
+	if (t.host != NULL) {
+		raise_routes();
+		host_thread_change(t.host, t.control);
+		host_iface_routes(conf_current());
+		lower();
+	}
 	pthread_mutex_unlock(&t.conf);
 }
 
@@ -430,7 +432,9 @@ void device_thread_steer(unsigned int port, const struct snapshot *s)
 
 void device_thread_hosts_give(struct host_thread *h)
 {
+	pthread_mutex_lock(&t.conf);
 	t.host = h;
+	pthread_mutex_unlock(&t.conf);
 }
 
 void device_thread_hosts_change(void)

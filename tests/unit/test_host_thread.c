@@ -23,6 +23,7 @@ static struct host_thread *thread;
 static struct host_iface wanted[HOSTS_MAX];
 static int peer[HOSTS_MAX]; // the other end of the socket
 static unsigned int n_opened[HOSTS_MAX], n_set[HOSTS_MAX], n_closed[HOSTS_MAX], n_mtus[HOSTS_MAX];
+static const char *named[HOSTS_MAX]; // open interfaces
 static bool runs, fails, carrier;
 
 struct host_iface host_iface_wanted(const struct conf *c, const struct snapshot *s, unsigned int i)
@@ -39,9 +40,12 @@ int host_iface_open(unsigned int host, const struct host_iface *i)
 {
 	int fds[2];
 
+	for (unsigned int k = 0; k < HOSTS_MAX; k++)
+		fails |= named[k] != NULL && strcmp(named[k], i->name) == 0;
 	if (fails)
 		return -EIO;
 	assert_string_equal(i->name, wanted[host].name);
+	named[host] = i->name;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, fds), 0);
 	n_opened[host]++;
 	peer[host] = fds[1];
@@ -68,6 +72,7 @@ void host_iface_closed(unsigned int host)
 	assert_int_equal(recv(peer[host], &octet, 1, 0), -1); // nothing is left, and
 	assert_int_equal(send(peer[host], &octet, 1, 0), -1); // the other end is closed
 	close(peer[host]);
+	named[host] = NULL;
 	n_closed[host]++;
 }
 
@@ -174,10 +179,27 @@ static void test_another_name(void **state)
 	change();
 }
 
-// The next change tries again.
-static void test_refused_by_the_kernel(void **state)
+static void test_names_are_exchanged(void **state)
 {
 	unsigned int before = n_opened[FIRST];
+
+	(void)state;
+	wanted[FIRST] = wanted[FIRST + 1] = (struct host_iface)TUNNEL;
+	wanted[FIRST + 1].name = "other";
+	change();
+	wanted[FIRST].name = "other";
+	wanted[FIRST + 1].name = "tun";
+	change();
+	assert_int_equal(n_opened[FIRST], before + 2);
+	assert_int_equal(n_opened[FIRST + 1], 2);
+	wanted[FIRST].name = wanted[FIRST + 1].name = NULL;
+	change();
+}
+
+// It is tried again now and then, and with the next change.
+static void test_refused_by_the_kernel(void **state)
+{
+	unsigned int before = n_opened[FIRST], ticks = 0;
 
 	(void)state;
 	wanted[FIRST] = (struct host_iface)TUNNEL;
@@ -185,6 +207,9 @@ static void test_refused_by_the_kernel(void **state)
 	change();
 	fails = false;
 	assert_int_equal(n_opened[FIRST], before);
+	while (!tick())
+		assert_in_range(ticks++, 0, 200);
+	assert_in_range(ticks, 10, 200);
 	change();
 	assert_int_equal(n_opened[FIRST], before + 1);
 }
@@ -234,6 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_comes_and_goes),
 		cmocka_unit_test(test_another_name),
+		cmocka_unit_test(test_names_are_exchanged),
 		cmocka_unit_test(test_refused_by_the_kernel),
 		cmocka_unit_test(test_state_and_mtu),
 		cmocka_unit_test(test_packets),

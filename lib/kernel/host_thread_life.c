@@ -1,65 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host_thread.h"
+#include "host_thread_parts.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "event_log.h"
 #include "host.h"
-#include "host_iface.h"
 #include "log.h"
 
 #define RING_TO   512 // packets for one host
 #define RING_FROM 512 // for one worker
-#define BURST     32
-#define FRAME_MAX (UINT16_MAX + RTE_ETHER_HDR_LEN)
-#define SEGS_MAX  64 // buffers of one packet
-
-enum host_state {
-	NONE, // there is no interface
-	SERVING,
-	LOST,     // the thread has seen that somebody has deleted the interface
-	REPORTED, // the control thread has posted that
-	LEAVING,  // the thread is to use it no more
-};
-
-// A host. The thread alone writes its counters.
-struct host {
-	_Atomic int fd;
-	_Atomic enum host_state state;
-	struct rte_ring *to; // from all workers; stays
-	unsigned int worker; // that takes its packets
-	struct host_packets packets;
-	char name[CONF_NAME_MAX]; // of the interface
-	atomic_bool up, carrier;  // of the port's link or the tunnel, and of the interface
-	_Atomic uint16_t mtu;     // of the interface
-};
-
-struct host_thread {
-	bool runs;
-	struct host_thread_io io;
-	struct worker *const *workers;
-	unsigned int n_workers; // 0: not connected yet
-	struct host host[HOSTS_MAX];
-	struct rte_ring *from[CONF_WORKERS_MAX]; // by worker
-	struct rte_mempool *pool;
-	pthread_t thread;
-	int epoll, event;     // an event for every wake
-	_Atomic bool waiting; // or about to
-	_Atomic bool stop;
-	int confined; // of the thread: 0 or -errno, valid after ready
-	_Atomic bool ready;
-	struct counters counters; // the thread's
-	uint8_t frame[FRAME_MAX];
-};
+#define TRY_AGAIN 100 // calls of host_thread_tick()
 
 static int no_memory(void)
 {
@@ -137,17 +94,6 @@ static int host_open(struct host_thread *h, unsigned int host, const struct host
 	return watch(h, fd, EPOLLIN, host) == 0 ? 0 : no_memory();
 }
 
-// Unless another thread has changed it.
-static void state_change(struct host *p, enum host_state from, enum host_state to)
-{
-	atomic_compare_exchange_strong(&p->state, &from, to);
-}
-
-static bool is_serving(const struct host *p)
-{
-	return atomic_load_explicit(&p->state, memory_order_acquire) == SERVING;
-}
-
 // The file is closed when the thread does not use it any more: no other may have its number before.
 static void host_leave(struct host_thread *h, unsigned int host)
 {
@@ -162,13 +108,20 @@ static void host_leave(struct host_thread *h, unsigned int host)
 	host_iface_closed(host);
 }
 
-static void host_change(struct host_thread *h, unsigned int host, const struct host_iface *i)
+static void host_leave_other(struct host_thread *h, unsigned int host, const struct host_iface *i)
 {
-	struct host *p = &h->host[host];
+	const struct host *p = &h->host[host];
 
 	if (p->state != NONE &&
 		(i->name == NULL || !is_serving(p) || strcmp(p->name, i->name) != 0))
 		host_leave(h, host);
+}
+
+static void host_change(struct host_thread *h, unsigned int host, const struct host_iface *i)
+{
+	struct host *p = &h->host[host];
+
+	host_leave_other(h, host, i);
 	if (i->name == NULL)
 		return;
 	if (p->state == NONE) {
@@ -181,17 +134,27 @@ static void host_change(struct host_thread *h, unsigned int host, const struct h
 	p->mtu = i->mtu;
 }
 
-void host_thread_change(struct host_thread *h, struct control *c)
+static void each_wanted(struct host_thread *h, struct control *c,
+	void (*change)(struct host_thread *h, unsigned int host, const struct host_iface *i))
 {
-	for (unsigned int i = 0; h != NULL && i < HOSTS_MAX; i++) {
+	for (unsigned int i = 0; i < HOSTS_MAX; i++) {
 		struct host_iface wanted;
 
 		// Both are replaced together, at any time.
 		pthread_mutex_lock(&c->lock);
 		wanted = host_iface_wanted(c->conf, c->snapshot, i);
 		pthread_mutex_unlock(&c->lock);
-		host_change(h, i, &wanted);
+		change(h, i, &wanted);
 	}
+}
+
+void host_thread_change(struct host_thread *h, struct control *c)
+{
+	if (h == NULL)
+		return;
+	// First of all hosts: another one may have the name of an interface now.
+	each_wanted(h, c, host_leave_other);
+	each_wanted(h, c, host_change);
 }
 
 int host_thread_open(struct host_thread **thread, const struct control *c)
@@ -214,152 +177,6 @@ int host_thread_open(struct host_thread **thread, const struct control *c)
 	if (rc == 0)
 		host_iface_routes(c->conf);
 	return rc;
-}
-
-// --- the thread ---
-
-static void write_packet(struct host_thread *h, struct host *p, struct rte_mbuf *m)
-{
-	struct iovec iov[SEGS_MAX];
-	int n = 0;
-
-	for (struct rte_mbuf *s = m; s != NULL && n < SEGS_MAX; s = s->next)
-		iov[n++] = (struct iovec){rte_pktmbuf_mtod(s, void *), rte_pktmbuf_data_len(s)};
-	if (writev(p->fd, iov, n) < 0) {
-		h->counters.drops[DROP_HOST_DOWN]++;
-	} else {
-		h->counters.local++;
-		p->packets.to++;
-	}
-}
-
-static unsigned int write_packets(struct host_thread *h, struct host *p)
-{
-	struct rte_mbuf *m[BURST];
-	unsigned int n = rte_ring_dequeue_burst(p->to, (void **)m, BURST, NULL);
-
-	for (unsigned int i = 0; i < n; i++)
-		write_packet(h, p, m[i]);
-	rte_pktmbuf_free_bulk(m, n);
-	return n;
-}
-
-// Hands a frame to the worker.
-static enum drop frame_hand(struct host_thread *h, struct host *p, uint16_t len)
-{
-	struct rte_mbuf *m = rte_pktmbuf_alloc(h->pool);
-
-	if (m == NULL)
-		return DROP_NO_BUFFER;
-	if (len > rte_pktmbuf_tailroom(m)) {
-		rte_pktmbuf_free(m);
-		return DROP_FRAME_SCATTERED;
-	}
-	memcpy(rte_pktmbuf_append(m, len), h->frame, len);
-	m->port = (uint16_t)(p - h->host);
-	if (rte_ring_enqueue(h->from[p->worker], m) == 0)
-		return DROP_NONE;
-	rte_pktmbuf_free(m);
-	return DROP_RING_FULL;
-}
-
-// Nothing more will come, and epoll would report the error for ever.
-static void lose(struct host_thread *h, struct host *p)
-{
-	state_change(p, SERVING, LOST);
-	epoll_ctl(h->epoll, EPOLL_CTL_DEL, p->fd, NULL);
-}
-
-static unsigned int read_packets(struct host_thread *h, struct host *p)
-{
-	unsigned int n = 0;
-	ssize_t len = 0;
-
-	if (!is_serving(p))
-		return 0;
-	while (n < BURST && (len = read(p->fd, h->frame, FRAME_MAX)) > 0) {
-		enum drop d;
-
-		h->counters.originated++;
-		p->packets.from++;
-		d = len <= UINT16_MAX ? frame_hand(h, p, (uint16_t)len) : DROP_FRAME_SCATTERED;
-		if (d != DROP_NONE)
-			h->counters.drops[d]++;
-		n++;
-	}
-	if (len < 0 && errno == EBADFD)
-		lose(h, p);
-	if (n > 0)
-		h->io.wake(h->io.arg, p->worker);
-	return n;
-}
-
-static bool is_leaving(const struct host *p)
-{
-	return atomic_load_explicit(&p->state, memory_order_acquire) == LEAVING;
-}
-
-static bool has_work(const struct host_thread *h)
-{
-	for (const struct host *p = h->host; p < h->host + HOSTS_MAX; p++)
-		if ((p->to != NULL && !rte_ring_empty(p->to)) || is_leaving(p))
-			return true;
-	return false;
-}
-
-// Drops packets that were for the interface, too: the next one is another's.
-static void leave(struct host_thread *h, struct host *p)
-{
-	epoll_ctl(h->epoll, EPOLL_CTL_DEL, p->fd, NULL);
-	p->fd = -1;
-	while (write_packets(h, p) > 0)
-		;
-	atomic_store_explicit(&p->state, NONE, memory_order_release);
-}
-
-static void wait(struct host_thread *h)
-{
-	struct epoll_event event;
-
-	atomic_store_explicit(&h->waiting, true, memory_order_relaxed);
-	atomic_thread_fence(memory_order_seq_cst);
-	if (!has_work(h) && !atomic_load_explicit(&h->stop, memory_order_relaxed))
-		epoll_wait(h->epoll, &event, 1, -1);
-	atomic_store_explicit(&h->waiting, false, memory_order_relaxed);
-}
-
-// Interfaces that have packets, a few at a time: more have their turn next.
-static unsigned int read_ready(struct host_thread *h)
-{
-	struct epoll_event events[BURST];
-	int n = epoll_wait(h->epoll, events, BURST, 0);
-	unsigned int work = 0;
-
-	for (int i = 0; i < n; i++)
-		if (events[i].data.u32 < HOSTS_MAX)
-			work += read_packets(h, &h->host[events[i].data.u32]);
-	return work;
-}
-
-static void *run(void *thread)
-{
-	struct host_thread *h = thread;
-
-	h->confined = h->io.confine(h->io.arg);
-	atomic_store_explicit(&h->ready, true, memory_order_release);
-	while (!atomic_load_explicit(&h->stop, memory_order_relaxed)) {
-		unsigned int work = read_ready(h);
-
-		for (struct host *p = h->host; p < h->host + HOSTS_MAX; p++) {
-			if (p->to != NULL)
-				work += write_packets(h, p);
-			if (is_leaving(p))
-				leave(h, p);
-		}
-		if (work == 0)
-			wait(h);
-	}
-	return NULL;
 }
 
 // --- its start and end ---
@@ -392,7 +209,7 @@ int host_thread_start(
 	if (h == NULL || rc < 0)
 		return rc;
 	h->io = *io;
-	rc = -pthread_create(&h->thread, NULL, run, h);
+	rc = -pthread_create(&h->thread, NULL, host_thread_run, h);
 	if (rc == 0) {
 		h->runs = true;
 		pthread_setname_np(h->thread, "culvert-host");
@@ -417,6 +234,15 @@ static void lost_report(struct host *p, const struct host_iface *i)
 	state_change(p, LOST, REPORTED);
 }
 
+// An interface that could not be made: another one had its name, for example.
+static bool is_to_be_tried(struct host *p, const struct host_iface *wanted)
+{
+	if (wanted->name == NULL || ++p->missing < TRY_AGAIN)
+		return false;
+	p->missing = 0;
+	return true;
+}
+
 bool host_thread_tick(struct host_thread *h, const struct control *c)
 {
 	bool changed = false;
@@ -425,9 +251,13 @@ bool host_thread_tick(struct host_thread *h, const struct control *c)
 		struct host *p = &h->host[i];
 		struct host_iface wanted;
 
-		if (p->state != SERVING && p->state != LOST)
+		if (p->state != SERVING && p->state != LOST && p->state != NONE)
 			continue;
 		wanted = host_iface_wanted(c->conf, c->snapshot, i);
+		if (p->state == NONE) {
+			changed |= is_to_be_tried(p, &wanted);
+			continue;
+		}
 		if (wanted.is_tunnel)
 			p->up = !wanted.is_down;
 		changed |= wanted.name != NULL && (p->state == LOST || p->mtu != wanted.mtu);
