@@ -64,7 +64,7 @@ static struct spd_policy table_policy(struct model *m)
 		p.remote_port = random_types(&m->seed);
 	}
 	if (random_below(&m->seed, 2) == 0)
-		p.reqid = 1 + random_below(&m->seed, SAS);
+		p.group = 1 + random_below(&m->seed, SAS);
 	else
 		p.in[p.n_in++] = &m->sas[random_below(&m->seed, SAS)];
 	return p;
@@ -209,7 +209,7 @@ static uint32_t naive_receiver(
 
 	for (unsigned int i = 0; i < m->n; i++) {
 		const struct spd_policy *p = &m->row[i].policy;
-		bool receives = p->reqid != 0 ? p->reqid == sa->sa.opt.reqid : p->in[0] == sa;
+		bool receives = p->group != 0 ? p->group == sa->sa.opt.reqid : p->in[0] == sa;
 
 		if (receives && (v6 || p->proto == PROTO_ANY || p->proto == fragment->proto) &&
 			naive_prefix(&p->remote, p->family, &fragment->src) &&
