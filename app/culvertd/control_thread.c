@@ -271,7 +271,8 @@ static bool handle_events(struct gateway *g, uint64_t now_ms, uint64_t *next_tic
 		tick(g, now_ms);
 		*next_tick = now_ms + TICK_MS;
 	}
-	handled |= route_follow_tick(c, now_ms);
+	if (c->retired == NULL) // the routes of a new configuration come first
+		handled |= route_follow_tick(c, now_ms);
 	if (over)
 		configure_retire(c);
 	if (c->sas_leaving > 0) // the next request waits for it

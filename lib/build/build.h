@@ -29,11 +29,16 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 int build_commit(struct snapshot *s, const struct conf *conf);
 
 // Just before it is published, and after it is known which SAs may use their local addresses: the
-// routes of s take the place of the former ones in the table; flows go on by the policies and SAs
-// of s, and workers do not find the SAs any more that only the old one (NULL: there is none) has.
-// So whoever sees the new generation has none of them, also not in packets handed to another
-// worker.
+// routes of s by which nothing is sent in clear take the place of the former ones in the table;
+// flows go on by the policies and SAs of s, and workers do not find the SAs any more that only the
+// old one (NULL: there is none) has. So whoever sees the new generation has none of them, also not
+// in packets handed to another worker.
 void build_link(const struct snapshot *s, const struct snapshot *old);
+
+// When no worker uses the old one any more, before it is retired: the other routes of s take their
+// places, and former ones leave. So no packet goes by a policy of one configuration and a route
+// of the other in clear.
+void build_link_end(const struct snapshot *s);
 
 // When no worker can see the old one any more, in the place of which s was published: it is freed
 // with the SAs, and the numbers of policies and rules, that s does not share.

@@ -103,6 +103,7 @@ int configure_start(struct control *c, struct snapshot *s)
 		return rc;
 	}
 	build_link(s, NULL);
+	build_link_end(s);
 	configure_warn(c->conf, s);
 	if (neighbours_set(c, c->conf) < 0) {
 		log_error("out of memory for neighbours: raise memory.size");
@@ -175,6 +176,8 @@ bool configure_grace_over(const struct control *c)
 void configure_retire(struct control *c)
 {
 	audit_retire(c);
+	build_link_end(c->snapshot);
+	c->routes_changed = true; // SAs follow them
 	build_retire(c->snapshot, c->retired);
 	c->retired = NULL;
 	c->oldest_generation = c->snapshot->generation;

@@ -75,7 +75,7 @@ void kernel_routes_end(struct control *c)
 {
 	struct route_removed *removed;
 
-	if (!c->routes_changed || c->loading || !peers_reroute(c))
+	if (!c->routes_changed || c->loading || !objects_reserve(c) || !peers_reroute(c))
 		return;
 	removed = malloc(sizeof(*removed));
 	if (removed == NULL)

@@ -188,6 +188,7 @@ static void gateway_init(struct gateway *g, const struct gateway_pair *pair, con
 	if (build_commit(g->published, conf) < 0)
 		die("out of memory for SAs");
 	build_link(g->published, NULL);
+	build_link_end(g->published);
 	g->flows = flow_table_new(&(struct flow_params){.capacity = conf->flows_max,
 					  .workers = workers,
 					  .qsbr = pair->qsbr,

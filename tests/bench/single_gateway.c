@@ -86,6 +86,7 @@ static void snapshot_new(struct single_gateway *g)
 	if (build_commit(g->snapshot, g->conf) < 0)
 		die("no memory for SAs");
 	build_link(g->snapshot, NULL);
+	build_link_end(g->snapshot);
 	g->published = g->snapshot;
 }
 

@@ -55,6 +55,23 @@ static void test_new_sa_is_used_from_its_link_on(void **state)
 	desk.conf = conf;
 }
 
+// Workers may still go by the former policies, which belong to the former routes.
+static void test_routes_change_after_policies(void **state)
+{
+	const struct ip_addr to = addr_of("10.2.0.7");
+	struct conf *conf = desk_conf("", "");
+
+	(void)state;
+	conf->routes[1].to.addr = addr_of("10.7.0.0");
+	desk_worker_begins();
+	desk_replace(conf);
+	assert_int_equal(route_of(route_find(desk.snapshot->routes, &to))->to.len, 120);
+	desk_worker_passes();
+	assert_true(configure_grace_over(&desk));
+	configure_retire(&desk);
+	assert_int_equal(route_of(route_find(desk.snapshot->routes, &to))->to.len, 96);
+}
+
 static void test_neighbours(void **state)
 {
 	struct ip_addr b = addr_of("192.0.2.2");
@@ -179,6 +196,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		desk_test(test_unchanged_sa_outlives_replacement),
 		desk_test(test_new_sa_is_used_from_its_link_on),
+		desk_test(test_routes_change_after_policies),
 		desk_test(test_neighbours),
 		desk_test(test_memory_waits_for_workers),
 		desk_test(test_audit),

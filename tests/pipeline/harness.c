@@ -188,12 +188,12 @@ void gateway_reload(struct gateway *g, struct conf *conf)
 	struct snapshot *old = g->snapshot, *s;
 
 	conf->n_workers = RTE_MAX(conf->n_workers, 2u);
-	s = snapshot_of(conf, old);
-	build_commit(s, conf);
+	build_commit(s = snapshot_of(conf, old), conf);
 	build_link(s, old);
 	gateway_publish(g, s);
 	if (g->qsbr != NULL)
 		rte_rcu_qsbr_synchronize(g->qsbr, RTE_QSBR_THRID_INVALID);
+	build_link_end(g->snapshot);
 	build_retire(g->snapshot, old);
 }
 
@@ -297,11 +297,12 @@ struct gateway *gateway_new(unsigned int id, const char *text)
 	g->conf = harness_conf(text, strlen(text), stderr);
 	if (g->conf == NULL)
 		abort();
-	// The worker's id distinguishes the gateways of one test, of which there are mostly two.
+	// The worker's id distinguishes the gateways of one test: there are mostly two.
 	g->conf->n_workers = RTE_MAX(g->conf->n_workers, 2u);
 	gateway_publish(g, snapshot_of(g->conf, NULL));
 	build_commit(g->snapshot, g->conf);
 	build_link(g->snapshot, NULL);
+	build_link_end(g->snapshot);
 	g->flows = flows_new(g->conf);
 	static_neighbours(g->conf);
 	return with_worker(g, id);

@@ -188,6 +188,7 @@ static bool apply(struct gateway *g, struct step step, FILE *errors)
 	}
 	build_link(s, old);
 	gateway_publish(g, s);
+	build_link_end(s);
 	build_retire(s, old);
 	conf_free(g->conf);
 	g->conf = conf;
@@ -317,6 +318,7 @@ static bool start(const char *path, struct gateway *g, FILE *errors)
 		g->snapshot = NULL;
 	} else {
 		build_link(g->snapshot, NULL);
+		build_link_end(g->snapshot);
 	}
 	conf_free(conf);
 	return g->snapshot != NULL;

@@ -54,6 +54,7 @@ static struct reserve *reserve_start(struct gateway *g)
 	assert_int_equal(reserve_begin(r, s), 0);
 	assert_int_equal(build_commit(s, g->conf), 0);
 	build_link(s, NULL);
+	build_link_end(s);
 	build_snapshot_free(g->snapshot);
 	gateway_publish(g, s);
 	return r;
@@ -174,6 +175,7 @@ static void change(struct gateway *g, struct reserve *r, const char *text)
 	assert_int_equal(build_commit(s, conf), 0);
 	build_link(s, old);
 	gateway_publish(g, s);
+	build_link_end(s);
 	build_retire(s, old);
 	conf_free(g->conf);
 	g->conf = conf;

@@ -38,6 +38,7 @@ static struct snapshot *build(void)
 	assert_non_null(s);
 	assert_int_equal(build_commit(s, c), 0);
 	build_link(s, NULL);
+	build_link_end(s);
 	conf_free(c);
 	return s;
 }
