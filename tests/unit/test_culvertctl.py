@@ -411,7 +411,7 @@ class Fields(Case):
         sa = {"name": "b", "direction": "in", "packets": 10, "errors": 3, "mtu": 1400,
               "drops": {"auth": 2, "replay": 1}}
         empty = {what: [] for what in ("ports", "members", "tunnels", "policies", "rules", "stages",
-                                       "queues", "workers", "totals")}
+                                       "queues", "workers", "totals", "kernel")}
         daemon = self.daemon("west", {**empty, "drops": drops, "sas": [sa],
                                       "info": [{"pid": 7, "uptime_s": 100}]})
         self.assertEqual(self.ctl("clear"), "")
