@@ -104,6 +104,7 @@ int configure_start(struct control *c, struct snapshot *s)
 	}
 	build_link(s, NULL);
 	build_link_end(s);
+	c->ike.redecide = c->routes_changed = false; // there are no flows
 	configure_warn(c->conf, s);
 	if (neighbours_set(c, c->conf) < 0) {
 		log_error("out of memory for neighbours: raise memory.size");

@@ -112,13 +112,11 @@ static bool is_routed_back(const struct nexthop *back, const struct spd_policy *
 static bool is_at_other_end(const struct worker *w, const struct pkt *p, const struct ip_addr *src,
 	const struct spd_policy *tunnel)
 {
-	const struct iface *to;
+	const uint16_t to = p->nexthop != NULL ? p->nexthop->iface : 0;
+	const struct nexthop *only = w->snapshot->iface[to].only;
 
-	if (!ip_addr_is_link_local(src) || p->nexthop == NULL)
-		return false;
-	to = &w->snapshot->iface[p->nexthop->iface];
-	return p->nexthop->iface == tunnel->iface ||
-	       (to->only != NULL && to->only->iface == tunnel->iface);
+	return ip_addr_is_link_local(src) &&
+	       (to == tunnel->iface || (only != NULL && only->iface == tunnel->iface));
 }
 
 // A packet out of a tunnel that routes lead into: how its source is checked is the tunnel's
