@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "build.h"
 #include "build_parts.h"
-#include "hop_group.h"
 
 #define PER_ADDR_MAX 4 // network, its two broadcast addresses, the address itself
 #define NEVER        8
@@ -165,22 +163,6 @@ struct ip_addr build_source_by(const struct conf *conf, unsigned int port, const
 	return (struct ip_addr){0};
 }
 
-static struct nexthop next_hop(const struct snapshot *s, const struct conf *conf,
-	const struct conf_route *c, const struct conf_hop *hop)
-{
-	if (hop->tunnel != 0)
-		return (struct nexthop){
-			.kind = NEXTHOP_TUNNEL, .iface = tunnel_number(s, hop->tunnel - 1)};
-	return (struct nexthop){
-		.kind = ip_addr_is_none(&hop->via) ? NEXTHOP_CONNECTED : NEXTHOP_GATEWAY,
-		.iface = (uint16_t)hop->port,
-		.gateway = hop->via,
-		.source = ip_addr_is_none(&c->source)
-				  ? build_source_by(conf, hop->port, &c->to.addr, &hop->via)
-				  : c->source,
-	};
-}
-
 static struct route configured(
 	const struct snapshot *s, const struct conf *conf, const struct conf_route *c)
 {
@@ -189,61 +171,34 @@ static struct route configured(
 		[CONF_ROUTE_UNREACHABLE] = NEXTHOP_UNREACHABLE,
 		[CONF_ROUTE_PROHIBIT] = NEXTHOP_PROHIBIT,
 	};
-	struct conf_hop one;
-	unsigned int n;
 
 	if (c->type != CONF_ROUTE_UNICAST)
 		return (struct route){.to = c->to,
 			.from = c->source,
 			.nexthop = {.kind = nowhere[c->type]},
 			.owner = ROUTE_FILE};
-	if (c->hops.n > 0) // their group: build_route_groups()
+	if (c->tunnel != 0)
 		return (struct route){.to = c->to,
 			.from = c->source,
-			.nexthop = {.kind = NEXTHOP_SEVERAL},
+			.nexthop = {.kind = NEXTHOP_TUNNEL,
+				.iface = tunnel_number(s, c->tunnel - 1)},
 			.owner = ROUTE_FILE};
-	return (struct route){.to = c->to,
+	return (struct route){
+		.to = c->to,
 		.from = c->source,
-		.nexthop = next_hop(s, conf, c, conf_route_hops(c, &one, &n)),
-		.owner = ROUTE_FILE};
-}
-
-static struct hop_group *group_take(
-	struct snapshot *s, const struct conf *conf, const struct conf_route *c)
-{
-	struct hop hop[CONF_HOPS_MAX];
-
-	for (unsigned int i = 0; i < c->hops.n; i++)
-		hop[i] = (struct hop){.nexthop = next_hop(s, conf, c, &c->hops.hop[i]),
-			.weight = c->hops.hop[i].weight};
-	return hop_group_take(route_table_groups(s->routes), hop, c->hops.n);
-}
-
-// Equal hops are one, which is no group.
-bool build_route_groups(struct snapshot *s, const struct conf *conf)
-{
-	for (unsigned int i = 0; i < conf->n_routes; i++) {
-		const struct conf_route *c = &conf->routes[i];
-		struct nexthop *nh = &s->control->routes[NEVER + i].nexthop;
-		const struct hop_group *g = c->hops.n > 0 ? group_take(s, conf, c) : NULL;
-
-		if (c->hops.n == 0)
-			continue;
-		if (g == NULL && errno != EINVAL)
-			return false;
-		*nh = g != NULL ? nexthop_of_group(g) : next_hop(s, conf, c, &c->hops.hop[0]);
-	}
-	return true;
-}
-
-void build_route_groups_release(struct snapshot *s, const struct conf *conf)
-{
-	for (unsigned int i = 0; i < conf->n_routes; i++) {
-		const struct nexthop *nh = &s->control->routes[NEVER + i].nexthop;
-
-		if (nh->kind == NEXTHOP_SEVERAL && nexthop_group(nh) != NULL)
-			hop_group_release(route_table_groups(s->routes), nexthop_group(nh));
-	}
+		.owner = ROUTE_FILE,
+		.nexthop =
+			{
+				.kind = ip_addr_is_none(&c->via) ? NEXTHOP_CONNECTED
+								 : NEXTHOP_GATEWAY,
+				.iface = (uint16_t)c->port,
+				.gateway = c->via,
+				.source = ip_addr_is_none(&c->source)
+						  ? build_source_by(
+							    conf, c->port, &c->to.addr, &c->via)
+						  : c->source,
+			},
+	};
 }
 
 bool build_routes(struct snapshot *s, const struct conf *conf)

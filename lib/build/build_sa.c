@@ -6,7 +6,6 @@
 
 #include "build.h"
 #include "build_parts.h"
-#include "hop.h"
 #include "line_memory.h"
 
 #define IKE_NAT_PORT 4500
@@ -16,8 +15,7 @@ static const struct nexthop *nexthop_to(
 	const struct snapshot *s, const struct ip_addr *local, const struct ip_addr *peer)
 {
 	const struct nexthop *nh =
-		hop_find(s, ip_addr_is_none(peer) ? NULL : route_find_outer(s->routes, local, peer),
-			local, peer, 0);
+		ip_addr_is_none(peer) ? NULL : route_find_outer(s->routes, local, peer);
 
 	return nh != NULL && nh->kind <= NEXTHOP_GATEWAY ? nh : NULL;
 }
@@ -241,11 +239,8 @@ int build_commit(struct snapshot *s, const struct conf *conf)
 	struct objects *o = s->objects;
 	struct sa_list next = {0};
 	void **replaced, **table;
-	int rc = build_route_groups(s, conf) ? 0 : -ENOMEM;
+	int rc = route_plan(o->routes, s->control->routes, s->control->n_routes);
 
-	if (rc == 0)
-		rc = route_plan(o->routes, s->control->routes, s->control->n_routes);
-	build_route_groups_release(s, conf);
 	if (rc < 0)
 		return rc;
 	if (!prepare(s, conf, &next)) {

@@ -3,12 +3,11 @@
 
 #include <stdlib.h>
 
-#include "hop_group.h"
 #include "peers.h"
 #include "retire.h"
 #include "sa_table.h"
 
-enum { NOWHERE, OWN, PROTECTED, UNPROTECTED, SEVERAL, CLASSES };
+enum { NOWHERE, OWN, PROTECTED, UNPROTECTED, CLASSES };
 
 // Which packets from an address are admitted, and whether policies apply to those to it.
 static unsigned int class_of(const struct snapshot *s, const struct nexthop *nexthop)
@@ -17,8 +16,6 @@ static unsigned int class_of(const struct snapshot *s, const struct nexthop *nex
 		return NOWHERE;
 	if (nexthop->kind == NEXTHOP_LOCAL)
 		return OWN;
-	if (nexthop->kind == NEXTHOP_SEVERAL)
-		return SEVERAL;
 	if (nexthop->kind == NEXTHOP_TUNNEL)
 		return CLASSES + nexthop->iface;
 	return s->iface[nexthop->iface].unprotected ? UNPROTECTED : PROTECTED;
@@ -33,8 +30,7 @@ static void changed(void *control, const struct route *r, const struct nexthop *
 	(void)r;
 	c->routes_changed = true;
 	// Between protected ports the length of a route counts, too: is_at_peer() of policy.c.
-	// Flows by one of several hops do not remember their route.
-	if (class != class_of(c->snapshot, before) || class == PROTECTED || class == SEVERAL)
+	if (class != class_of(c->snapshot, before) || class == PROTECTED)
 		c->ike.redecide = true;
 }
 
@@ -55,14 +51,6 @@ int kernel_route_delete(struct control *c, const struct ip_prefix *to)
 	static const struct ip_addr any;
 
 	return route_delete(c->snapshot->routes, to, &any, ROUTE_KERNEL);
-}
-
-void kernel_routes_hops_changed(struct control *c)
-{
-	bool has_groups = route_table_groups(c->snapshot->routes)->first != NULL;
-
-	c->routes_changed |= has_groups;
-	c->ike.redecide |= has_groups;
 }
 
 static void release(struct control *c, void *removed)

@@ -17,10 +17,6 @@ int kernel_route_delete(struct control *c, const struct ip_prefix *to);
 // new generation.
 void kernel_routes_watch(struct control *c);
 
-// A link or a tunnel is up or down: if any route has several hops, flows and SAs choose theirs
-// again.
-void kernel_routes_hops_changed(struct control *c);
-
 // After a batch: SAs follow the routes to their peers, and routes that have left the table are
 // freed when no worker uses them any more. If there is no memory, or another snapshot is being
 // made, the next call does it. Call it every 100 ms as well.

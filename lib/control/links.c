@@ -3,25 +3,15 @@
 
 #include "address.h"
 #include "event_log.h"
-#include "kernel_routes.h"
 #include "originate.h"
 
 #define CHECK_MS 1000
-
-// Routes with several hops do not use those on a link that is down.
-static void hops_note(struct control *c, uint16_t port)
-{
-	atomic_store_explicit(
-		&c->snapshot->objects->link_down[port], !c->links[port].up, memory_order_release);
-	kernel_routes_hops_changed(c);
-}
 
 void links_start(struct control *c)
 {
 	for (unsigned int i = 0; i < c->conf->n_ports; i++) {
 		c->links[i].up = c->io->has_link(c->io_arg, (uint16_t)i);
 		c->links[i].active = c->io->active(c->io_arg, (uint16_t)i);
-		hops_note(c, (uint16_t)i);
 		c->io->link(c->io_arg, (uint16_t)i, c->links[i].up);
 		if (!c->links[i].up)
 			event_post(LINK_DOWN, EVENT_TEXT(c->conf->ports[i].name));
@@ -35,7 +25,6 @@ static void link_changed(struct control *c, uint16_t port)
 
 	link->up = !link->up;
 	link->changes++;
-	hops_note(c, port);
 	c->io->link(c->io_arg, port, link->up);
 	if (link->up) {
 		event_post(LINK_UP, EVENT_TEXT(name));

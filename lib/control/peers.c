@@ -7,7 +7,6 @@
 
 #include "esp_out.h"
 #include "event_log.h"
-#include "hop.h"
 #include "ike_tables.h"
 #include "line_memory.h"
 #include "log.h"
@@ -51,10 +50,8 @@ struct sa_peer peer_endpoint(const struct sa *sa)
 static const struct nexthop *nexthop_to(
 	const struct control *c, const struct sa_out *sa, const struct sa_peer *peer)
 {
-	const struct snapshot *s = c->snapshot;
 	const struct nexthop *nh =
-		hop_find(s, route_find_outer(s->routes, &sa->sa.opt.local, &peer->addr),
-			&sa->sa.opt.local, &peer->addr, 0);
+		route_find_outer(c->snapshot->routes, &sa->sa.opt.local, &peer->addr);
 
 	return nh != NULL && nh->kind <= NEXTHOP_GATEWAY ? nh : NULL;
 }

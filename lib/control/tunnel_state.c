@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "event_log.h"
-#include "kernel_routes.h"
 
 struct tunnel *tunnel_of_policy(const struct tunnels *t, uint32_t policy)
 {
@@ -76,7 +75,6 @@ void tunnel_state_check(
 		t->state = TUNNEL_DOWN;
 	if (t->down == before)
 		return;
-	kernel_routes_hops_changed(c);
 	if (t->down == TUNNEL_NOT_DOWN)
 		event_post(TUNNEL_USABLE, EVENT_TEXT(p->name), EVENT_TEXT(out->sa.live.name));
 	else

@@ -4,7 +4,6 @@
 #include "error.h"
 #include "esp_out.h"
 #include "fragment.h"
-#include "hop.h"
 #include "icmp.h"
 #include "ipv4.h"
 #include "pkt_drop.h"
@@ -66,14 +65,6 @@ static bool stays_on_link(const struct worker *w, const struct pkt *p, const str
 	return ip_addr_is_link_local(dst) || pkt_iface(w, p)->only != NULL;
 }
 
-static void choose_hop(
-	const struct worker *w, struct pkt *p, const struct ip_addr *src, const struct ip_addr *dst)
-{
-	const struct ip_view v = pkt_view(p);
-
-	p->nexthop = hop_find(w->snapshot, p->nexthop, src, dst, hop_rest(&v));
-}
-
 enum drop forward_lookup(struct worker *w, struct pkt *p)
 {
 	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
@@ -81,8 +72,6 @@ enum drop forward_lookup(struct worker *w, struct pkt *p)
 	p->nexthop = pkt_iface(w, p)->only;
 	if (p->nexthop == NULL)
 		p->nexthop = route_find_from(w->snapshot->routes, &src, &dst);
-	if (p->nexthop != NULL && p->nexthop->kind == NEXTHOP_SEVERAL)
-		choose_hop(w, p, &src, &dst);
 	if (p->nexthop != NULL && p->nexthop->kind == NEXTHOP_NOT_UNICAST) {
 		p->nexthop = ip_addr_is_link_local(&dst) ? find_link_local(w, p, &dst) : NULL;
 		if (p->nexthop == NULL)

@@ -11,9 +11,9 @@
 // or DROP_IP_SOURCE. For packets without a cached decision: those of established flows have passed.
 enum drop forward_check_source(const struct worker *w, const struct pkt *p);
 
-// Looks up the route to the destination: p->nexthop, of several that of the packet's flow. Returns
-// DROP_NONE, DROP_NOT_UNICAST, or DROP_IP_SOURCE: as forward_check_source(), and for a link-local
-// source whose packet would leave the link.
+// Looks up the route to the destination: p->nexthop. Returns DROP_NONE, DROP_NOT_UNICAST, or
+// DROP_IP_SOURCE: as forward_check_source(), and for a link-local source whose packet would leave
+// the link.
 enum drop forward_lookup(struct worker *w, struct pkt *p);
 
 // The same for a datagram that no buffer holds, which can only be forwarded, in fragments again.

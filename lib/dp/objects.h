@@ -38,7 +38,6 @@ struct objects {
 	// this one store. The control thread replaces them.
 	const struct spd_policy *_Atomic *policy;
 	struct sa_out *_Atomic *policy_out;
-	atomic_bool link_down[16]; // by port; the control thread writes it
 	// Counters by number, which workers write (decisions.h).
 	struct decisions *decisions[DECIDERS];
 

@@ -3,8 +3,6 @@
 
 #include "decided_run.h"
 #include "forward.h"
-#include "hop.h"
-#include "hop_group.h"
 #include "icmp.h"
 #include "ip_view.h"
 #include "ipv4.h"
@@ -41,35 +39,11 @@ static bool is_protect(const struct spd_policy *policy)
 	return policy != NULL && policy->action == SPD_PROTECT;
 }
 
-// Whether the next hop, or all of several, are on the protected side. A route that drops counts as
-// protected: it may be for a part of a network there, and no host outside gets replies from there.
+// Whether the next hop is on the protected side. A route that drops counts as protected: it may be
+// for a part of a network there, and no host outside gets replies from there.
 static bool is_protected(const struct worker *w, const struct nexthop *nh)
 {
-	const struct hop_group *g;
-
-	if (!nexthop_leads_on(nh))
-		return true;
-	if (nh->kind != NEXTHOP_SEVERAL)
-		return !w->snapshot->iface[nh->iface].unprotected;
-	g = nexthop_group(nh);
-	for (unsigned int i = 0; i < g->n; i++)
-		if (!is_protected(w, &g->hop[i].nexthop))
-			return false;
-	return true;
-}
-
-// Whether the next hop, or any of several, is a tunnel; iface: that one, or 0 for any.
-static bool leads_into(const struct nexthop *nh, uint16_t iface)
-{
-	const struct hop_group *g;
-	bool found = false;
-
-	if (nh->kind != NEXTHOP_SEVERAL)
-		return nh->kind == NEXTHOP_TUNNEL && (iface == 0 || nh->iface == iface);
-	g = nexthop_group(nh);
-	for (unsigned int i = 0; i < g->n; i++)
-		found |= leads_into(&g->hop[i].nexthop, iface);
-	return found;
+	return !nexthop_leads_on(nh) || !w->snapshot->iface[nh->iface].unprotected;
 }
 
 // Whether the policy is more specific than the route in that the source is at the peer.
@@ -90,7 +64,7 @@ static bool is_inside_source(
 
 	if (back == NULL || back->kind == NEXTHOP_NOT_UNICAST)
 		return false;
-	if (back->kind == NEXTHOP_LOCAL || leads_into(back, 0))
+	if (back->kind == NEXTHOP_LOCAL || back->kind == NEXTHOP_TUNNEL)
 		return true;
 	return is_protected(w, back) && !is_at_peer(policy, src, back);
 }
@@ -99,7 +73,7 @@ static bool is_routed_back(const struct nexthop *back, const struct spd_policy *
 {
 	switch (tunnel->source_check) {
 	case SPD_SOURCE_STRICT:
-		return back != NULL && leads_into(back, tunnel->iface);
+		return back != NULL && back->kind == NEXTHOP_TUNNEL && back->iface == tunnel->iface;
 	case SPD_SOURCE_LOOSE:
 		return back != NULL && back->kind <= NEXTHOP_TUNNEL;
 	default:
@@ -415,8 +389,7 @@ static enum drop check_error_from_outside(const struct worker *w, const struct p
 static const struct spd_policy *find_sender(const struct worker *w, const struct ip_view *sent)
 {
 	const struct snapshot *s = w->snapshot;
-	const struct nexthop *to = hop_find(s, route_find_from(s->routes, &sent->src, &sent->dst),
-		&sent->src, &sent->dst, hop_rest(sent));
+	const struct nexthop *to = route_find_from(s->routes, &sent->src, &sent->dst);
 
 	return to != NULL && to->kind == NEXTHOP_TUNNEL ? snapshot_tunnel(s, to)
 							: policy_find_outbound(s, sent);

@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "collect.h"
-#include "hop.h"
 
 static const char *const owners[] = {[ROUTE_OWN] = "own",
 	[ROUTE_NETWORK] = "port",
@@ -30,7 +29,6 @@ bool collect_routes(void *view, const struct control *c, unsigned int i)
 	static const char *const kind[] = {
 		[NEXTHOP_CONNECTED] = "connected",
 		[NEXTHOP_GATEWAY] = "gateway",
-		[NEXTHOP_SEVERAL] = "several",
 		[NEXTHOP_TUNNEL] = "tunnel",
 		[NEXTHOP_LOCAL] = "local",
 		[NEXTHOP_BLACKHOLE] = "blackhole",
@@ -55,9 +53,7 @@ bool collect_routes(void *view, const struct control *c, unsigned int i)
 		.unused = "-",
 		.failed = UINT64_MAX,
 	};
-	if (nh->kind == NEXTHOP_SEVERAL)
-		hops_format(v->hops, sizeof(v->hops), s, nh);
-	else if (nexthop_leads_on(nh))
+	if (nexthop_leads_on(nh))
 		snprintf(v->port, sizeof(v->port), "%s", s->iface[nh->iface].name);
 	if (nh->kind == NEXTHOP_GATEWAY) {
 		ip_addr_format(v->via, &nh->gateway);

@@ -17,7 +17,6 @@
 enum nexthop_kind {
 	NEXTHOP_CONNECTED,   // the destination is on the port's link
 	NEXTHOP_GATEWAY,     // by a router on the port's link
-	NEXTHOP_SEVERAL,     // one of a group, by flow (hop_group.h)
 	NEXTHOP_TUNNEL,      // into the tunnel that iface is: its SA decides about port and router
 	NEXTHOP_LOCAL,       // an address of this gateway, or of the host behind a port
 	NEXTHOP_BLACKHOLE,   // nowhere: dropped in silence
@@ -122,9 +121,6 @@ static inline const struct nexthop *route_nexthop(const struct route_slots *s, u
 {
 	return (const struct nexthop *)(s->nexthop + (uint64_t)number * ROUTE_SIZE);
 }
-
-// A keyed hash of words about a flow, at most HASH_WORDS_MAX, for hop_choose().
-uint32_t route_hash(const struct route_table *t, const uint64_t word[], unsigned int n);
 
 // The route that has the next hop, which one of the functions above returned.
 static inline const struct route *route_of(const struct nexthop *nexthop)

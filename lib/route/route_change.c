@@ -99,6 +99,13 @@ static bool is_full(const struct route_table *t, const struct route *r)
 	return t->n_indexed >= max && route_index_find(t, &r->to, &r->from, r->owner) == 0;
 }
 
+// A struct route has gaps.
+static bool is_same(const struct nexthop *a, const struct nexthop *b)
+{
+	return a->kind == b->kind && a->iface == b->iface &&
+	       ip_addr_equal(&a->gateway, &b->gateway) && ip_addr_equal(&a->source, &b->source);
+}
+
 // Makes an entry that is planned. Returns 0, or as route_put(), without number.
 static int entry_new(struct route_table *t, const struct route *r, uint32_t *number)
 {
@@ -118,18 +125,8 @@ static int entry_new(struct route_table *t, const struct route *r, uint32_t *num
 		return rc;
 	}
 	*route_entry(t, *number) = (struct entry){.route = *r, .state = ENTRY_PLANNED};
-	if (r->nexthop.kind == NEXTHOP_SEVERAL)
-		hop_group_use(nexthop_group(&r->nexthop));
 	route_index_add(t, *number);
 	return 0;
-}
-
-static void group_release(struct route_table *t, uint32_t number)
-{
-	const struct nexthop *nh = &route_entry(t, number)->route.nexthop;
-
-	if (nh->kind == NEXTHOP_SEVERAL)
-		hop_group_release(&t->groups, nexthop_group(nh));
 }
 
 static const struct nexthop *route_at_number(const struct route_table *t, uint32_t number)
@@ -209,7 +206,7 @@ int route_put(struct route_table *t, const struct route *route)
 	uint32_t number = route_index_find(t, &route->to, &route->from, route->owner);
 	int rc;
 
-	if (number != 0 && nexthop_equal(&route_entry(t, number)->route.nexthop, &route->nexthop))
+	if (number != 0 && is_same(&route_entry(t, number)->route.nexthop, &route->nexthop))
 		return 0;
 	rc = entry_new(t, route, &number);
 	if (rc == 0)
@@ -264,9 +261,6 @@ static void chain_release(const struct route_table *t, struct slab *s, uint32_t 
 
 void route_table_release(struct route_table *t, struct route_removed removed)
 {
-	// No flow remembers a route with several hops, so that its entry is given back now.
-	for (uint32_t i = removed.routes; i != 0; i = t->entries.next[i])
-		group_release(t, i);
 	chain_release(t, &t->entries, removed.routes, &t->limbo_routes, entry_mark);
 	for (unsigned int f = 0; f < FAMILIES; f++)
 		chain_release(t, &t->nodes[f].slab, removed.nodes[f], &t->limbo_nodes[f],
@@ -314,7 +308,7 @@ static int plan_one(struct route_table *t, const struct route *r, uint32_t *numb
 		*number = 0;
 		return 0;
 	}
-	if (!nexthop_equal(&e->route.nexthop, &r->nexthop))
+	if (!is_same(&e->route.nexthop, &r->nexthop))
 		return entry_new(t, r, number);
 	e->state = ENTRY_ACTIVE;
 	return 0;
@@ -350,7 +344,6 @@ void route_plan_drop(struct route_table *t)
 		if (is_new(t, i)) {
 			route_index_remove(t, t->planned[i]);
 			drop(t, &route_entry(t, t->planned[i])->route);
-			group_release(t, t->planned[i]);
 			slab_give_back(&t->entries, t->planned[i]);
 		}
 	for (unsigned int i = 0; i < t->n_configured; i++)

@@ -64,10 +64,6 @@ void route_table_free(struct route_table *t)
 		free(s);
 	}
 	route_sources_free(t->removed_sources);
-	for (struct hop_group *g = t->groups.first, *after; g != NULL; g = after) {
-		after = g->next;
-		free(g);
-	}
 	if (t->memory != NULL)
 		munmap(t->memory, MEMORY_LEN);
 	if (t->remembered != NULL)
@@ -80,16 +76,6 @@ void route_table_free(struct route_table *t)
 	free(t->bucket);
 	free(t->configured);
 	free(t);
-}
-
-struct hop_groups *route_table_groups(struct route_table *t)
-{
-	return &t->groups;
-}
-
-uint32_t route_hash(const struct route_table *t, const uint64_t word[], unsigned int n)
-{
-	return (uint32_t)keyed_hash(&t->key, word, n);
 }
 
 static const struct nexthop *nexthop_of(const struct route_table *t, uint32_t number)

@@ -3,8 +3,6 @@
 #include "arp.h"
 #include "desk.h"
 #include "events.h"
-#include "hop_group.h"
-#include "kernel_routes.h"
 
 static unsigned int arp_sent(uint16_t port)
 {
@@ -57,46 +55,6 @@ static void test_changes(void **state)
 	assert_int_equal(desk_sa_out("out-6")->sa.per_packet.stop, DROP_ADDR_UNUSABLE);
 	desk_wait(2000);
 	assert_int_equal(desk_sa_out("out-6")->sa.per_packet.stop, DROP_NONE);
-}
-
-// A link is one store for all routes with several hops. Flows choose theirs again, if there is any
-// such route.
-static void test_hops(void **state)
-{
-	const struct ip_prefix to = net_of("10.200.0.0/16");
-	struct hop_groups *groups = route_table_groups(desk.snapshot->routes);
-	const struct hop hops[] = {{.nexthop = {.kind = NEXTHOP_GATEWAY,
-					    .iface = WAN,
-					    .gateway = addr_of("192.0.2.8")},
-					   .weight = 1},
-		{.nexthop = {.kind = NEXTHOP_GATEWAY,
-			 .iface = WAN,
-			 .gateway = addr_of("192.0.2.9")},
-			.weight = 1}};
-	atomic_bool *down = &desk.snapshot->objects->link_down[WAN];
-	struct hop_group *g;
-	struct nexthop nh;
-	uint32_t before;
-
-	(void)state;
-	desk_wait(200); // the routes of the start are decided
-	before = desk.snapshot->flow_generation;
-	desk_link[WAN] = false;
-	desk_wait(1000);
-	assert_true(*down);
-	assert_int_equal(desk.snapshot->flow_generation, before);
-	g = hop_group_take(groups, hops, COUNT_OF(hops));
-	assert_non_null(g);
-	nh = nexthop_of_group(g);
-	assert_int_equal(kernel_route_put(&desk, &to, &nh), 0);
-	hop_group_release(groups, g);
-	desk_wait(1000);
-	before = desk.snapshot->flow_generation;
-	desk_link[WAN] = true;
-	desk_wait(2000);
-	assert_false(*down);
-	assert_int_not_equal(desk.snapshot->flow_generation, before);
-	desk_forget();
 }
 
 // Links are checked once a second.
@@ -243,7 +201,6 @@ int main(void)
 		desk_test(test_off_link),
 		desk_test(test_request_comes_from_own_network),
 		desk_test(test_events_come_through_ring),
-		desk_test(test_hops),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
