@@ -39,11 +39,20 @@ void kernel_routes_watch(struct control *c)
 	route_table_watch(c->snapshot->routes, changed, c);
 }
 
+// Whether no packet may go to the prefix: it is part of a range that is never a destination.
+static bool is_never(const struct route_table *t, const struct ip_prefix *to)
+{
+	const struct nexthop *found = route_find(t, &to->addr);
+
+	return found != NULL && found->kind == NEXTHOP_NOT_UNICAST &&
+	       route_of(found)->to.len <= to->len;
+}
+
 int kernel_route_put(struct control *c, const struct ip_prefix *to, const struct nexthop *nexthop)
 {
 	const struct route route = {.to = *to, .nexthop = *nexthop, .owner = ROUTE_KERNEL};
 
-	return route_put(c->snapshot->routes, &route);
+	return is_never(c->snapshot->routes, to) ? 0 : route_put(c->snapshot->routes, &route);
 }
 
 int kernel_route_delete(struct control *c, const struct ip_prefix *to)

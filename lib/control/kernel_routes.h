@@ -6,8 +6,8 @@
 #include "control.h"
 
 // Adds a copy of the kernel's route to a prefix, or replaces it: workers go by it at once, unless
-// the configuration has a route to that prefix. Returns 0, or as route_put(), and nothing has
-// changed.
+// the configuration has a route to that prefix, or no packet may go there (multicast, 127.0.0.0/8
+// and others), which changes nothing. Returns 0, or as route_put(), and nothing has changed.
 int kernel_route_put(struct control *c, const struct ip_prefix *to, const struct nexthop *nexthop);
 
 // Deletes it. Returns 0, or -ENOENT.

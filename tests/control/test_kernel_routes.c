@@ -101,6 +101,24 @@ static void test_reload_keeps_them(void **state)
 	assert_memory_not_equal(&desk_route(&two)->gateway, &far.gateway, sizeof(far.gateway));
 }
 
+static void test_never_a_destination(void **state)
+{
+	static const struct {
+		const char *to, *addr;
+	} rows[] = {{"127.1.0.0/16", "127.1.2.3"}, {"224.0.0.0/24", "224.0.0.5"},
+		{"0.1.0.0/16", "0.1.2.3"}, {"fe80::/64", "fe80::7"}, {"ff02::/16", "ff02::5"}};
+	const struct nexthop far = by("192.0.2.9");
+
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(rows); i++) {
+		const struct ip_addr addr = addr_of(rows[i].addr);
+
+		put(rows[i].to, &far);
+		assert_int_equal(desk_route(&addr)->kind, NEXTHOP_NOT_UNICAST);
+	}
+	kernel_routes_end(&desk);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -108,6 +126,7 @@ int main(void)
 		desk_test(test_peer_unreachable),
 		desk_test(test_peer_in_tunnel),
 		desk_test(test_reload_keeps_them),
+		desk_test(test_never_a_destination),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
