@@ -12,6 +12,7 @@ FIELDS = [field for field in field_def.fields() if field.name and field.metric]
 APART = ("stage_sampled_cycles",)
 BURSTS = {"1": "bursts_1", "2-3": "bursts_2", "4-7": "bursts_4", "8-15": "bursts_8",
           "16-31": "bursts_16", "32-63": "bursts_32", "64": "bursts_64"}
+TUNNELS = ("never", "up", "silent", "failing", "stopped", "down")
 NEIGHBOURS = ("incomplete", "reachable", "stale", "probe", "failed", "static")
 WORDS = {"up": 1, "down": 0, "stalled": 1, "running": 0}
 # Units of the telemetry socket that are not the metric's: how many of the metric's they are.
@@ -65,8 +66,10 @@ def _arrays(telemetry):
         shared = {"sa": sa["name"], "direction": sa["direction"]}
         for reason, packets in sa["drops"].items():
             yield "sa_dropped_packets", {**shared, "reason": reason}, packets
-    for tunnel in telemetry.items("/culvert/tunnels"):
-        for state in ("never", "up", "silent", "failing", "stopped"):
+    tunnels = list(telemetry.items("/culvert/tunnels"))
+    for state in TUNNELS:
+        yield "tunnels", {"state": state}, [tunnel["state"] for tunnel in tunnels].count(state)
+        for tunnel in tunnels:
             yield "tunnel_state", {"tunnel": tunnel["tunnel"], "sa": tunnel["out"],
                                    "state": state}, int(tunnel["state"] == state)
     neighbours = list(telemetry.items("/culvert/neighbours"))
