@@ -2,6 +2,7 @@
 #include "shell.h"
 
 #include <err.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include "shell_words.h"
 
 static const char program[] = "culvertctl";
+static bool in_command; // this process is one of the shell's commands
 
 // In the process of the command.
 static enum exit_code words_run(const struct options *options, struct shell_words *words)
@@ -40,6 +42,7 @@ static void command_begin(const struct options *options, struct shell_words *wor
 {
 	enum exit_code code;
 
+	in_command = true;
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
 	if (in >= 0)
@@ -57,7 +60,8 @@ static enum exit_code command_wait(pid_t pid)
 	int status = 0;
 
 	while (waitpid(pid, &status, 0) < 0)
-		;
+		if (errno != EINTR)
+			err(EXIT_FAILED, "waitpid");
 	if (WIFSIGNALED(status)) {
 		putc('\n', stderr);
 		return EXIT_FAILED;
@@ -100,6 +104,18 @@ static enum exit_code line_serve(const struct options *options, const char *line
 
 // --- a script ---
 
+static bool is_end(const char *line)
+{
+	struct shell_words words;
+	bool end;
+
+	shell_words_split(&words, line);
+	end = words.n == 1 &&
+	      (strcmp(words.word[0], "exit") == 0 || strcmp(words.word[0], "quit") == 0);
+	shell_words_free(&words);
+	return end;
+}
+
 static enum exit_code script_run(const struct options *options)
 {
 	enum exit_code code = EXIT_OK;
@@ -108,10 +124,12 @@ static enum exit_code script_run(const struct options *options)
 	size_t size = 0;
 	unsigned int n = 0;
 
-	while (code == EXIT_OK && getline(&line, &size, stdin) > 0) {
+	while (code == EXIT_OK && getline(&line, &size, stdin) > 0 && !is_end(line)) {
 		n++;
 		code = line_serve(options, line, nothing);
 	}
+	if (ferror(stdin))
+		err(EXIT_FAILED, "standard input");
 	free(line);
 	close(nothing);
 	if (code != EXIT_OK)
@@ -124,18 +142,6 @@ static enum exit_code script_run(const struct options *options)
 }
 
 // --- a terminal ---
-
-static bool is_end(const char *line)
-{
-	struct shell_words words;
-	bool end;
-
-	shell_words_split(&words, line);
-	end = words.n == 1 &&
-	      (strcmp(words.word[0], "exit") == 0 || strcmp(words.word[0], "quit") == 0);
-	shell_words_free(&words);
-	return end;
-}
 
 static enum exit_code terminal_run(const struct options *options)
 {
@@ -163,6 +169,9 @@ static enum exit_code terminal_run(const struct options *options)
 
 enum exit_code shell_run(const struct options *options)
 {
+	if (in_command)
+		errx(EXIT_USAGE, "there is no command after the options");
+	signal(SIGCHLD, SIG_DFL); // which it may have inherited as ignored
 	if (!isatty(STDIN_FILENO))
 		return script_run(options);
 	if (isatty(STDOUT_FILENO))

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define LINES_MAX  1000
-#define KEY_DIGITS 32 // hexadecimal digits that may be a key
+#define KEY_DIGITS 20 // hexadecimal digits that may be a key: a MAC address has 12
 
 // Makes the folders of a path, for the user alone.
 static void folders_make(char *path)

@@ -59,6 +59,20 @@ class Script(test_culvertctl.Case):
         self.setUp()
         self.assertIn("line 1: exit code 2", self.run_script("shwo routes\nshow routes\n", 2)[1])
 
+    def test_ends_before_the_end_of_the_script(self):
+        self.assertEqual(self.run_script("show routes\nquit\nshwo\n")[0], "TO\n10.0.0.0/8\n")
+
+    def test_options_without_a_command(self):
+        self.assertIn("there is no command after the options", self.run_script("-i west\n", 2)[1])
+
+    def test_ignored_signal_of_ended_commands(self):
+        before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        try:
+            process = self.start_script("show routes\n")
+        finally:
+            signal.signal(signal.SIGCHLD, before)
+        self.assertEqual(self.finish(process, 0)[0], "TO\n10.0.0.0/8\n")
+
     def test_nothing_at_all(self):
         out, err = self.run_script("", 2)
         self.assertEqual(out, "")
@@ -182,12 +196,19 @@ class Terminal(test_culvertctl.Case):
                 out += re.sub(r"\x1b\[\d*[A-Za-z]|\r", "", os.read(self.master, 65536).decode())
         return out
 
-    def type(self, keys, pattern=PROMPT + r"\Z"):
+    def press(self, keys):
+        """When the line is edited: the prompt comes a moment before."""
+        deadline = time.monotonic() + DEADLINE_S
+        while termios.tcgetattr(self.slave)[3] & termios.ICANON and time.monotonic() < deadline:
+            time.sleep(0.01)
         os.write(self.master, keys.encode())
+
+    def type(self, keys, pattern=PROMPT + r"\Z"):
+        self.press(keys)
         return self.read(pattern)
 
     def close(self, keys="\x04"):
-        os.write(self.master, keys.encode())
+        self.press(keys)
         self.assertEqual(self.process.wait(DEADLINE_S), 0)
         self.assertEqual(termios.tcgetattr(self.slave), self.before)
 
@@ -313,7 +334,7 @@ class Terminal(test_culvertctl.Case):
     def test_keys_are_not_kept(self):
         self.open()
         for line in ('sa add { name = "x"; cipher_key = "12"; }', "sa set x { auth_key = 5; }",
-                     "explain " + "ab12" * 8):
+                     "explain " + "ab12" * 8, "explain " + "ab12" * 5):
             self.type(line + "\n")
         self.type("show routes\n")
         self.assertIn("10.0.0.0/8", self.type("\x1b[A\x1b[A\n"))  # the only line that there is
