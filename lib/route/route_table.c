@@ -75,6 +75,7 @@ void route_table_free(struct route_table *t)
 		trie_nodes_fini(&t->nodes[f]);
 	free(t->bucket);
 	free(t->configured);
+	free(t->planned); // a reload was not finished
 	free(t);
 }
 
