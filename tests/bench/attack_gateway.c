@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "attack_gateway.h"
 
-#include <stdlib.h>
-
-#include "die.h"
+#include "conf_text.h"
 
 // The configuration before the SAs. Arguments: settings of the flow table.
 static const char form[] =
@@ -54,26 +52,22 @@ static void sa_write(FILE *f, enum peer peer, bool out)
 	fprintf(f, "\";%s }\n", peer == PEER_N ? " udp = { };" : "");
 }
 
-struct conf *attack_conf(unsigned int flows_max)
+static void conf_write(FILE *f, const void *arg)
 {
-	char *text, flows[32] = "";
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	const unsigned int *flows_max = arg;
+	char flows[32] = "";
 
-	if (f == NULL)
-		die("no memory");
-	if (flows_max > 0)
-		snprintf(flows, sizeof(flows), "max = %u;", flows_max);
+	if (*flows_max > 0)
+		snprintf(flows, sizeof(flows), "max = %u;", *flows_max);
 	fprintf(f, form, flows);
 	for (enum peer peer = 0; peer < PEERS; peer++) {
 		sa_write(f, peer, false);
 		sa_write(f, peer, true);
 	}
 	fprintf(f, ");\n");
-	fclose(f);
+}
 
-	struct conf *conf = single_gateway_conf(text);
-
-	free(text);
-	return conf;
+struct conf *attack_conf(unsigned int flows_max)
+{
+	return conf_written(conf_write, &flows_max);
 }

@@ -3,12 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "build.h"
 #include "build_flow.h"
+#include "conf_text.h"
 #include "die.h"
 
 #define SPI_FIRST    4096
@@ -134,24 +132,14 @@ static void conf_write(FILE *f, const struct point *p, bool near)
 	fprintf(f, ");\n");
 }
 
-static struct conf *conf_of(const struct point *p, bool near)
+static void near_write(FILE *f, const void *p)
 {
-	int fd = memfd_create("bench", MFD_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-	char path[32];
+	conf_write(f, p, true);
+}
 
-	if (f == NULL || fchmod(fd, 0600) < 0)
-		die("no file for the configuration");
-	conf_write(f, p, near);
-	fflush(f);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-
-	struct conf *conf = conf_load(path, NULL, stderr);
-
-	fclose(f);
-	if (conf == NULL)
-		die("the configuration is refused");
-	return conf;
+static void far_write(FILE *f, const void *p)
+{
+	conf_write(f, p, false);
 }
 
 static void solicit_nothing(
@@ -175,7 +163,7 @@ static void neighbour_add(struct gateway_pair *pair, uint16_t port, struct ip_ad
 static void gateway_init(struct gateway *g, const struct gateway_pair *pair, const struct point *p,
 	struct rte_mempool *pool, bool near)
 {
-	struct conf *conf = conf_of(p, near);
+	struct conf *conf = conf_written(near ? near_write : far_write, p);
 	struct build_port ports[2] = {{GATEWAY_MAC}, {GATEWAY_MAC}};
 	struct flow_config config = build_flow_config(conf);
 	unsigned int workers = pair->first + 2 * pair->lanes;

@@ -28,6 +28,7 @@
 #include "die.h"
 #include "median.h"
 #include "nic.h"
+#include "option_number.h"
 
 #define BURST      32
 #define ROUNDS     301 // of a batch each: other work of the machine affects few such short rounds
@@ -266,16 +267,6 @@ static void row_print(const struct attack *a, const struct row *row, bool json)
 	fflush(stdout);
 }
 
-static unsigned int number(const char *name, const char *from, unsigned long max)
-{
-	char *end;
-	unsigned long v = strtoul(from, &end, 10);
-
-	if (*end != '\0' || v < 1 || v > max)
-		die("%s: not a number from 1 to %lu", name, max);
-	return (unsigned int)v;
-}
-
 static void options_read(struct options *o, int argc, char **argv)
 {
 	static const struct option longs[] = {{"kind", required_argument, NULL, 'k'},
@@ -287,9 +278,9 @@ static void options_read(struct options *o, int argc, char **argv)
 		if (c == 'k')
 			o->kind = optarg;
 		else if (c == 'r')
-			o->rounds = number("rounds", optarg, ROUNDS_MAX);
+			o->rounds = option_number("rounds", optarg, ROUNDS_MAX);
 		else if (c == 'f')
-			o->flows = number("flows", optarg, FLOW_CAPACITY_MAX);
+			o->flows = option_number("flows", optarg, FLOW_CAPACITY_MAX);
 		else if (c == 'j')
 			o->json = true;
 		else

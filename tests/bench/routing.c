@@ -19,10 +19,12 @@
 #include <rte_cycles.h>
 #include <rte_udp.h>
 
+#include "conf_text.h"
 #include "die.h"
 #include "flow_table.h"
 #include "median.h"
 #include "nic.h"
+#include "option_number.h"
 #include "packet.h"
 #include "route_change.h"
 #include "route_set.h"
@@ -60,11 +62,9 @@ struct side {
 	struct batch batch;
 };
 
-static struct conf *conf_of(unsigned int flows)
+static void conf_write(FILE *f, const void *flows)
 {
-	char text[1024];
-
-	snprintf(text, sizeof(text),
+	fprintf(f,
 		"flows = { max = %u; timeouts = { udp = 100000; }; };\n"
 		"ports = (\n"
 		"  { name = \"lan\"; device = \"net_null0\"; side = \"protected\"; addresses = [ "
@@ -73,8 +73,7 @@ static struct conf *conf_of(unsigned int flows)
 		"\"198.18.0.1/16\" ]; } );\n"
 		"neighbours = ( { address = \"198.18.0.2\"; mac = \"02:00:00:00:02:01\"; } );\n"
 		"policies = ( { name = \"all\"; action = \"bypass\"; } );\n",
-		flows + FLOWS_MORE);
-	return single_gateway_conf(text);
+		*(const unsigned int *)flows + FLOWS_MORE);
 }
 
 static void route_add(struct side *s, const struct route *r)
@@ -104,7 +103,7 @@ static struct side *side_new(unsigned int id, unsigned int routes, unsigned int 
 
 	if (s == NULL)
 		die("no memory");
-	s->gateway = single_gateway_new(id, conf_of(room));
+	s->gateway = single_gateway_new(id, conf_written(conf_write, &room));
 	while (flow_table_fill(s->gateway->flows))
 		;
 	s->route = calloc(routes, sizeof(s->route[0]));
@@ -296,16 +295,6 @@ static void changes_run(const struct options *o)
 		o->flows, row.changed, row.decided, row.alone, row.with, row.ratio);
 }
 
-static unsigned int number(const char *name, const char *from, unsigned long max)
-{
-	char *end;
-	unsigned long v = strtoul(from, &end, 10);
-
-	if (*end != '\0' || v < 1 || v > max)
-		die("%s: not a number from 1 to %lu", name, max);
-	return (unsigned int)v;
-}
-
 static void options_read(struct options *o, int argc, char **argv)
 {
 	static const struct option longs[] = {{"routes", required_argument, NULL, 'n'},
@@ -315,13 +304,13 @@ static void options_read(struct options *o, int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		if (c == 'n')
-			o->routes = number("routes", optarg, 1000000);
+			o->routes = option_number("routes", optarg, 1000000);
 		else if (c == 'f')
-			o->flows = number("flows", optarg, 2000000);
+			o->flows = option_number("flows", optarg, 2000000);
 		else if (c == 'c')
-			o->changes = number("changes", optarg, 1000000);
+			o->changes = option_number("changes", optarg, 1000000);
 		else if (c == 'r')
-			o->rounds = number("rounds", optarg, ROUNDS_MAX);
+			o->rounds = option_number("rounds", optarg, ROUNDS_MAX);
 		else if (c == 'j')
 			o->json = true;
 		else

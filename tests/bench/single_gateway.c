@@ -3,9 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_rcu_qsbr.h>
@@ -127,26 +124,6 @@ static void flows_new(struct single_gateway *g)
 		&config);
 	if (g->flows == NULL)
 		die("no memory for flows");
-}
-
-struct conf *single_gateway_conf(const char *text)
-{
-	int fd = memfd_create("bench", MFD_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-	char path[32];
-
-	if (f == NULL || fchmod(fd, 0600) < 0)
-		die("no file for the configuration");
-	fputs(text, f);
-	fflush(f);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-
-	struct conf *conf = conf_load(path, NULL, stderr);
-
-	fclose(f);
-	if (conf == NULL)
-		die("the configuration is refused");
-	return conf;
 }
 
 struct single_gateway *single_gateway_new(unsigned int id, struct conf *conf)

@@ -21,9 +21,6 @@ struct single_gateway {
 	uint64_t control_ms; // last run of the control thread, by the same clock
 };
 
-// Reads the text of a configuration of the ports lan and wan. Ends the program on failure.
-struct conf *single_gateway_conf(const char *text);
-
 // Makes a gateway of the configuration, which is then the gateway's. id is that of the worker,
 // which distinguishes the gateways of one process. Ends the program on failure.
 struct single_gateway *single_gateway_new(unsigned int id, struct conf *conf);
