@@ -6,7 +6,7 @@
 #include "route.h"
 #include "worker.h"
 
-// That of a packet that the slow path lets pass, for the decision of its flow.
+// The egress of a packet that the slow path lets pass, for the decision of its flow.
 uint64_t egress_of(const struct worker *w, const struct pkt *p);
 
 // After a change in the slot of the flow's route: if that is still the route, for the change was of

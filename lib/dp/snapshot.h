@@ -53,7 +53,7 @@ struct snapshot_tunnel {
 struct snapshot_control {
 	struct sa **sa; // of the configuration, in its order
 	unsigned int n_sa;
-	// The routes of the configuration, until they are in the table.
+	// The routes of the configuration, which build_commit() compares with those in the table.
 	struct route *routes;
 	unsigned int n_routes;
 	// Objects that the snapshot replaced when it was published. They are freed with its

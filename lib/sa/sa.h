@@ -123,8 +123,8 @@ struct sa_params {
 	uint64_t iv_mask;
 	const char *engine; // crypto engine or "auto"
 	unsigned int n_workers;
-	// Outbound: next hop towards the peer, of the snapshot (NULL: the peer is not known), and
-	// octets of IP packet that fit the link.
+	// Outbound: next hop towards the peer, of the table of routes (NULL: the peer is not
+	// known), and octets of IP packet that fit the link.
 	const struct nexthop *nexthop;
 	uint16_t mtu;
 };
@@ -191,7 +191,7 @@ struct sa_path {
 	// depends on the packet's headers (esp_out_mtu()), whatever they are.
 	uint16_t mtu;
 	uint16_t link_mtu;             // path MTU to the peer, octets of IP packet
-	const struct nexthop *nexthop; // belongs to the snapshot; NULL: the peer is not known yet
+	const struct nexthop *nexthop; // of the table of routes; NULL: the peer is not known yet
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct sa_path) == RTE_CACHE_LINE_SIZE, "one line for packets");
