@@ -145,11 +145,12 @@ static enum exit_code script_run(const struct options *options)
 
 static enum exit_code terminal_run(const struct options *options)
 {
+	static EditLine *editor; // is not freed: el_end() of libedit 3.1 leaks names of functions
 	History *history = shell_history_open();
-	EditLine *editor = shell_editor_open(options, history);
 	struct termios before;
 	const char *line;
 
+	editor = shell_editor_open(options, history);
 	if (history == NULL || editor == NULL || tcgetattr(STDIN_FILENO, &before) < 0)
 		errx(EXIT_FAILED, "cannot edit lines on this terminal");
 	signal(SIGINT, SIG_IGN); // while a command runs
@@ -162,7 +163,6 @@ static enum exit_code terminal_run(const struct options *options)
 	}
 	if (line == NULL)
 		putchar('\n');
-	el_end(editor);
 	history_end(history);
 	return EXIT_OK;
 }

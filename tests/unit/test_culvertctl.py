@@ -85,7 +85,7 @@ class Daemon:
         self.conversation = conversation or self.converse
         self.requests = []
         self.path = f"{runtime}/dpdk/culvert-{instance}/{file}"
-        os.makedirs(os.path.dirname(self.path))
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.bind(self.path)
         self.socket.listen(1)

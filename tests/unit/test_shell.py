@@ -294,6 +294,14 @@ class Terminal(test_culvertctl.Case):
         self.close()
 
     def test_interrupt(self):
+        def events(connection):
+            connection.recv(100)
+            connection.send(b"events 0\n")
+            connection.send(b"time=2026-01-01T00:00:00.000Z\tevent=link_down\tseverity=warning\tport=lan")
+            connection.recv(100)  # until it is closed
+
+        control = test_culvertctl.Daemon(self.runtime, "west", conversation=events, file="control")
+        self.addCleanup(control.stop)
         self.open()
         self.type("show nonsense\x03")
         self.assertIn("TO\n", self.type("show routes\n"))
@@ -301,8 +309,9 @@ class Terminal(test_culvertctl.Case):
         self.type("show routes --watch 600\n", r"10\.0\.0\.0/8")
         time.sleep(0.2)
         self.type("\x03")
-        self.type("events\n", "\n")
-        self.type("\x03")
+        self.type("events\n", "link_down")
+        os.write(self.master, b"\x03")
+        self.read(PROMPT)
         self.assertIn("TO\n", self.type("show routes\n"))
         self.close()
 
