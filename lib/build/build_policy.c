@@ -44,6 +44,7 @@ static struct spd_policy tunnel(const struct conf_tunnel *c)
 		.group = c->if_id != 0 ? SA_GROUP_IF_ID(c->if_id) : 0,
 		.source_check = c->source_check,
 		.mss_clamp = c->mss_clamp,
+		.mtu = c->mtu,
 		.family = IP_ANY,
 		.proto = PROTO_ANY,
 		.local_port = acl_port_range(0, UINT16_MAX),

@@ -234,6 +234,20 @@ static void sas_begin(struct snapshot *s, const struct conf *conf)
 	}
 }
 
+// A tunnel limits the packets of its SAs.
+static void limits_set(const struct spd *spd, const struct sa_list *next)
+{
+	for (unsigned int i = 0; i < next->n_out; i++) {
+		const uint64_t group = sa_options_group(&next->out[i]->sa.opt);
+		const struct spd_policy *p = group != 0 ? spd_find_group(spd, group) : NULL;
+
+		sa_out_limit(next->out[i], p != NULL ? p->mtu : 0);
+	}
+	for (unsigned int i = spd_count_policies(spd); i < spd_count(spd); i++)
+		if (spd_at(spd, i)->group == 0)
+			sa_out_limit(spd_at(spd, i)->out, spd_at(spd, i)->mtu);
+}
+
 int build_commit(struct snapshot *s, const struct conf *conf)
 {
 	struct objects *o = s->objects;
@@ -252,6 +266,7 @@ int build_commit(struct snapshot *s, const struct conf *conf)
 	table = replaced + next.n_out;
 	table[SAD_IN] = objects_sad_replace(o, SA_IN, table[SAD_IN]);
 	table[SAD_OUT] = objects_sad_replace(o, SA_OUT, table[SAD_OUT]);
+	limits_set(s->spd, &next);
 	sas_begin(s, conf);
 	for (unsigned int i = 0; i < next.n_out; i++)
 		if (replaced[i] != NULL)

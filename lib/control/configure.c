@@ -38,7 +38,8 @@ static void sizes_warn(const struct snapshot *s)
 
 		const struct sa_path *path = p->out != NULL ? sa_out_path(p->out) : NULL;
 
-		if (path != NULL && path->nexthop != NULL && v6 && path->mtu < IPV6_MIN_MTU)
+		if (path != NULL && path->nexthop != NULL && v6 && path->mtu < IPV6_MIN_MTU &&
+			path->mtu != p->mtu)
 			log_warn("policy \"%s\": inner MTU %u of SA \"%s\" is below IPv6's %u: "
 				 "ESP packets are fragmented, raise mtu of port \"%s\"",
 				p->name, path->mtu, p->out->sa.live.name, IPV6_MIN_MTU,

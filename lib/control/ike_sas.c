@@ -190,6 +190,9 @@ static bool sa_prepare(struct control *c, struct ike_sa *o)
 
 	if (!sa_table_prepare(c, sa))
 		return false;
+	if (is_out(sa) && sa->opt.if_id != 0)
+		sa_out_limit(sa_out_of(sa),
+			spd_find_group(c->snapshot->spd, sa_options_group(&sa->opt))->mtu);
 	o->object.name = sa->live.name;
 	o->object.group = ike_group_get(c, sa_options_group(&sa->opt));
 	return o->object.group != NULL && sa_table_reserve(c, !is_out(sa), is_out(sa)) &&

@@ -29,6 +29,7 @@ struct spd_policy {
 	// The maximum segment size that TCP may announce through the SAs, or the one that fits the
 	// path of out. 0: any.
 	uint16_t mss_clamp;
+	uint16_t mtu; // octets of the largest packet into a tunnel; 0: as its path allows
 	// The peer's address, if it is known and belongs to no other peer.
 	struct ip_addr peer;
 	uint32_t peer_id;  // of IKE: number of the peer's identity; 0: none

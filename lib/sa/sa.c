@@ -219,11 +219,26 @@ struct sa_path *sa_path_resized(const struct sa *sa, const struct sa_path *path,
 	return resized;
 }
 
+// No worker has seen the path.
+static void path_limit(const struct sa *sa, struct sa_path *path)
+{
+	if (sa->mtu_max != 0)
+		path->mtu = (uint16_t)RTE_MIN(path->mtu, sa->mtu_max);
+}
+
+void sa_out_limit(struct sa_out *sa, uint16_t mtu_max)
+{
+	sa->sa.mtu_max = mtu_max;
+	if (!sa->sa.begun)
+		path_limit(&sa->sa, sa->sa.per_packet.path);
+}
+
 struct sa_path *sa_out_path_set(struct sa_out *sa, struct sa_path *path)
 {
-	struct sa_path *before =
-		atomic_exchange_explicit(&sa->sa.per_packet.path, path, memory_order_acq_rel);
+	struct sa_path *before;
 
+	path_limit(&sa->sa, path);
+	before = atomic_exchange_explicit(&sa->sa.per_packet.path, path, memory_order_acq_rel);
 	copies_update(&sa->sa);
 	return before;
 }

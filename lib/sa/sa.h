@@ -150,6 +150,8 @@ struct sa {
 	struct {
 		struct sa_live live;
 		struct lifetime lifetime;
+		// Octets of the largest packet into its tunnel; 0: as the path allows.
+		uint16_t mtu_max;
 		// Sources of stop: the reason for the end of its life, an enum drop; and whether
 		// its local address must not be used.
 		uint8_t ended;
@@ -275,6 +277,10 @@ struct sa_path *sa_path_new(const struct sa *sa, const struct sa_peer *peer,
 
 // The same path with another path MTU.
 struct sa_path *sa_path_resized(const struct sa *sa, const struct sa_path *path, uint16_t link_mtu);
+
+// Limits inner packets, in octets, of the paths that sa_out_path_set() sets from now on, and of the
+// first one if no worker has seen it yet. 0: no limit.
+void sa_out_limit(struct sa_out *sa, uint16_t mtu_max);
 
 // Replaces the path and returns the one before: the caller's, to be freed after a grace period.
 // Control thread.

@@ -162,6 +162,22 @@ static void test_down_without_answers(void **state)
 	expect_sends_by("ike.a.out");
 }
 
+static void test_mtu(void **state)
+{
+	uint16_t mtu;
+
+	(void)state;
+	begin();
+	mtu = sa_out_path(desk_sa_out("ike.a.out"))->mtu;
+	desk_reload("tunnels = ( { name = \"cloud\"; if_id = 42; mtu = 1000; } );", "");
+	assert_int_equal(sa_out_path(desk_sa_out("ike.a.out"))->mtu, 1000);
+	ask_if_id("b.out", "out", 0x20001, 42);
+	ask_done();
+	assert_int_equal(sa_out_path(desk_sa_out("ike.b.out"))->mtu, 1000);
+	desk_reload(TUNNEL, "");
+	assert_int_equal(sa_out_path(desk_sa_out("ike.a.out"))->mtu, mtu);
+}
+
 // --- equal selectors ---
 
 #define TAKEN                                                                                      \
@@ -243,6 +259,7 @@ int main(void)
 		ike_desk_test(test_down_by_command),
 		ike_desk_test(test_down_with_link_or_sa),
 		ike_desk_test(test_down_without_answers),
+		ike_desk_test(test_mtu),
 		ike_desk_test(test_second_peer_is_refused),
 		ike_desk_test(test_same_peer_is_accepted),
 		ike_desk_test(test_next_peer_takes_its_place),

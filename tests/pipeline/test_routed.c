@@ -1,64 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tunnels that routes lead into. Gateway A has two peers with the same selectors, everything:
-//
-//   10.1.0.0/24 --[LAN] A [WAN]-- 192.0.2.2 "b"  10.2.0.0/16, and 172.16.0.0/12
-//                              \-- 192.0.2.3 "c"  10.3.0.0/16
-//
-// Without tunnels a default route leads to 192.0.2.254, and a policy lets everything out in clear.
+// Tunnels that routes lead into.
 #include "match.h"
 #include "peer.h"
-#include "site.h"
-
-#define KEY(digit)                                                                                 \
-	"cipher = \"aes-128-gcm\"; cipher_key = \"0001020304050607" digit                          \
-	"8090a0b0c0d0e0fa0a1a2a3\"; local = \"192.0.2.1\"; "
-
-static const char base[] =
-	"cpus = { workers = [ 1 ]; }; memory = { size = 64; hugepages = false; }; flows = { max = "
-	"1024; };\n"
-	"state_dir = \"/nowhere\";\n"
-	"ports = (\n"
-	"  { name = \"lan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" ]; },\n"
-	"  { name = \"wan\"; device = \"net_null1\"; addresses = [ \"192.0.2.1/24\" ]; } );\n"
-	"routes = (\n"
-	"  { to = \"0.0.0.0/0\"; via = \"192.0.2.254\"; },\n"
-	"  { to = \"10.2.0.0/16\"; tunnel = \"b\"; }, { to = \"172.16.0.0/12\"; tunnel = \"b\"; "
-	"},\n"
-	"  { to = \"10.3.0.0/16\"; tunnel = \"c\"; },\n"
-	"  { to = \"10.9.0.0/16\"; type = \"blackhole\"; } );\n"
-	"neighbours = (\n"
-	"  { address = \"10.1.0.5\"; mac = \"02:00:00:00:01:00\"; },\n"
-	"  { address = \"192.0.2.2\"; mac = \"02:00:00:00:01:01\"; },\n"
-	"  { address = \"192.0.2.3\"; mac = \"02:00:00:00:01:01\"; },\n"
-	"  { address = \"192.0.2.254\"; mac = \"02:00:00:00:01:01\"; } );\n"
-	"sas = (\n"
-	"  { name = \"to-b\"; direction = \"out\"; spi = \"0x1001\"; remote = \"192.0.2.2\"; " KEY(
-		"1") "},\n"
-		     "  { name = \"from-b\"; direction = \"in\"; spi = \"0x1002\"; remote = "
-		     "\"192.0.2.2\"; " KEY(
-			     "2") "},\n"
-				  "  { name = \"to-c\"; direction = \"out\"; spi = \"0x2001\"; "
-				  "remote = \"192.0.2.3\"; " KEY(
-					  "3") "},\n"
-					       "  { name = \"from-c\"; direction = \"in\"; spi = "
-					       "\"0x2002\"; remote = \"192.0.2.3\"; " KEY(
-						       "4") "} );\n"
-							    "tunnels = (\n"
-							    "  { name = \"b\"; out = \"to-b\"; in "
-							    "= \"from-b\"; %s },\n"
-							    "  { name = \"c\"; out = \"to-c\"; in "
-							    "= \"from-c\"; } );\n"
-							    "policies = ( { name = \"clear\"; "
-							    "action = \"bypass\"; } );\n"
-							    "%s\n";
-
-static struct gateway *gateway(const char *b, const char *more)
-{
-	char text[4096];
-
-	snprintf(text, sizeof(text), base, b, more);
-	return gateway_new(0, text);
-}
+#include "site_routed.h"
 
 // A packet from the LAN arrives at the peer of the SA as it was, but for the time to live.
 static void expect_into(struct gateway *g, const char *dst, const char *sa)
@@ -93,7 +37,7 @@ static struct frame out_of(struct gateway *g, const char *sa, unsigned int seq, 
 
 static void test_route_chooses_tunnel(void **state)
 {
-	struct gateway *g = gateway("", "");
+	struct gateway *g = site_routed("", "");
 	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "8.8.8.8"));
 
 	(void)state;
@@ -110,7 +54,7 @@ static void test_route_chooses_tunnel(void **state)
 // A wrong source is audited, as a packet that no policy allows out of its SA is.
 static void test_source_is_audited(void **state)
 {
-	struct gateway *g = gateway("", "");
+	struct gateway *g = site_routed("", "");
 	struct frame f = out_of(g, "from-b", 1, "10.3.7.7");
 	struct event e;
 
@@ -154,7 +98,7 @@ static void test_source_check(void **state)
 
 		print_message("%s: %s out of %s\n", rows[i].check, rows[i].src, rows[i].sa);
 		snprintf(check, sizeof(check), "source_check = \"%s\";", rows[i].check);
-		g = gateway(check, "");
+		g = site_routed(check, "");
 		f = out_of(g, rows[i].sa, 1, rows[i].src);
 		if (rows[i].drop != DROP_NONE) {
 			expect_dropped(g, &f, rows[i].drop);
@@ -175,7 +119,7 @@ static void test_loose_needs_a_route(void **state)
 	struct frame f;
 
 	(void)state;
-	snprintf(text, sizeof(text), base, "source_check = \"loose\";", "");
+	site_routed_conf(text, sizeof(text), "source_check = \"loose\";", "");
 	at = strstr(text, default_route);
 	memset(at, ' ', strlen(default_route));
 	g = gateway_new(0, text);
@@ -186,7 +130,7 @@ static void test_loose_needs_a_route(void **state)
 
 static void test_clear_text_from_tunnels_source(void **state)
 {
-	struct gateway *g = gateway("", "");
+	struct gateway *g = site_routed("", "");
 	struct frame f = frame_ip(WAN, (struct ipv4)FROM_TO("10.2.7.7", "10.1.0.5"));
 
 	(void)state;
@@ -197,7 +141,7 @@ static void test_clear_text_from_tunnels_source(void **state)
 // The default route and the policy would let the packet out.
 static void test_down_sends_nothing_in_clear(void **state)
 {
-	struct gateway *g = gateway("", "");
+	struct gateway *g = site_routed("", "");
 	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.7.7"));
 
 	(void)state;
@@ -210,7 +154,7 @@ static void test_down_sends_nothing_in_clear(void **state)
 // The control thread takes it down by one store, which known flows see, too.
 static void test_one_store_takes_it_down(void **state)
 {
-	struct gateway *g = gateway("", "");
+	struct gateway *g = site_routed("", "");
 	struct objects *o = g->snapshot->objects;
 	const struct frame known = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.7.7")),
 			   new = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.8.8"));
@@ -230,7 +174,7 @@ static void test_one_store_takes_it_down(void **state)
 
 static void test_from_one_tunnel_into_another(void **state)
 {
-	struct gateway *g = gateway("", "");
+	struct gateway *g = site_routed("", "");
 	struct peer b = peer_new(g, "from-b"), c = peer_new(g, "to-c");
 	struct frame f = peer_seal_ip(&b, 1, (struct ipv4)FROM_TO("10.2.7.7", "10.3.7.7"));
 	uint8_t inner[FRAME_MAX];
@@ -247,7 +191,7 @@ static void test_from_one_tunnel_into_another(void **state)
 // A ping to an own address is answered through the tunnel, and so is an error.
 static void test_replies_go_back(void **state)
 {
-	struct gateway *g = gateway("", "");
+	struct gateway *g = site_routed("", "");
 	struct peer from = peer_new(g, "from-b"), to = peer_new(g, "to-b");
 	struct frame f[] = {
 		peer_seal_ip(&from, 1,
@@ -275,7 +219,7 @@ static void test_rules_match_tunnels(void **state)
 		"default_action = \"drop\"; rules = (\n"
 		"  { name = \"out-b\"; action = \"accept\"; in = \"lan\"; out = \"b\"; },\n"
 		"  { name = \"in-c\"; action = \"accept\"; in = \"c\"; out = \"lan\"; } );";
-	struct gateway *g = gateway("", rules);
+	struct gateway *g = site_routed("", rules);
 	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.3.7.7"));
 
 	(void)state;
@@ -291,8 +235,8 @@ static void test_rules_match_tunnels(void **state)
 
 static void test_rules_by_tunnel(void **state)
 {
-	struct gateway *g = gateway("", "default_action = \"drop\"; rules = ( { name = \"b\"; "
-					"action = \"accept\"; tunnel = \"b\"; } );");
+	struct gateway *g = site_routed("", "default_action = \"drop\"; rules = ( { name = \"b\"; "
+					    "action = \"accept\"; tunnel = \"b\"; } );");
 	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.3.7.7"));
 
 	(void)state;
@@ -328,7 +272,7 @@ static void test_error_out_of_tunnel(void **state)
 
 		print_message("%s: an error from %s\n", rows[i].check, rows[i].src);
 		snprintf(check, sizeof(check), "source_check = \"%s\";", rows[i].check);
-		g = gateway(check, "");
+		g = site_routed(check, "");
 		peer = peer_new(g, "from-b");
 		expect_into(g, "10.2.7.7", "to-b");
 		len = error_write(error, rows[i].src, "10.1.0.5", 3, 1, frame_packet(&sent));
@@ -347,7 +291,7 @@ static void test_error_out_of_tunnel(void **state)
 // Nobody outside is believed about packets that only ESP shows there.
 static void test_error_in_clear(void **state)
 {
-	struct gateway *g = gateway("", "");
+	struct gateway *g = site_routed("", "");
 	struct frame sent = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.7.7")), f;
 	uint8_t error[FRAME_MAX];
 	uint16_t len;
@@ -376,7 +320,7 @@ static void test_source_out_of_policy(void **state)
 	char *at;
 
 	(void)state;
-	snprintf(text, sizeof(text), base, "", "");
+	site_routed_conf(text, sizeof(text), "", "");
 	at = strstr(text, route);
 	assert_non_null(at);
 	memcpy(at, "tunnel = \"b\"; }", strlen(route));
@@ -390,30 +334,9 @@ static void test_source_out_of_policy(void **state)
 	gateway_free(g);
 }
 
-static void test_mss_clamp(void **state)
-{
-	static const uint8_t mss[] = {2, 4, 1460 >> 8, 1460 & 0xff};
-	struct frame f = frame_ip(
-		LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.7.7", .proto = 6, .len = IP_LEN + 24));
-	uint8_t *tcp = f.b + ETH_LEN + IP_LEN, inner[FRAME_MAX];
-	struct gateway *g = gateway("mss_clamp = 1000;", "");
-	struct peer peer = peer_new(g, "to-b");
-
-	(void)state;
-	tcp[12] = 6 << 4;
-	tcp[13] = 2; // SYN
-	memcpy(tcp + 20, mss, sizeof(mss));
-	gateway_pass(g, &f, 1);
-	expect_all_sent(g, 1, WAN);
-	peer_open(&peer, &g->sent[0], inner);
-	assert_int_equal(be16(inner + IP_LEN + 22), 1000);
-	peer_free(&peer);
-	gateway_free(g);
-}
-
 static void test_match(void **state)
 {
-	struct gateway *g = gateway("", "");
+	struct gateway *g = site_routed("", "");
 	struct match_query q = {.proto = 17, .source_port = 1000, .destination_port = 7};
 	struct match m;
 
@@ -451,7 +374,6 @@ int main(void)
 		pipeline_test(test_error_out_of_tunnel),
 		pipeline_test(test_error_in_clear),
 		pipeline_test(test_source_out_of_policy),
-		pipeline_test(test_mss_clamp),
 		pipeline_test(test_match),
 	};
 
