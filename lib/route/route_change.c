@@ -159,7 +159,7 @@ static void choose(struct route_table *t, const struct route *r, uint32_t was)
 static void place_set(struct route_table *t, uint32_t number, uint32_t place)
 {
 	t->listed[place] = number;
-	route_entry(t, number)->place = place & (ROUTES_MAX - 1);
+	route_entry(t, number)->place = place;
 }
 
 static void entry_remove(struct route_table *t, uint32_t number)

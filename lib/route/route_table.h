@@ -31,9 +31,9 @@ struct entry {
 	struct route route;
 	_Atomic uint8_t remembered; // written by workers
 	// Of the control thread:
-	uint32_t next;       // number of the next one in its bucket
-	uint32_t state : 2;  // an enum entry_state
-	uint32_t place : 30; // in the list, of one that is active
+	uint8_t state;  // an enum entry_state
+	uint32_t next;  // number of the next one in its bucket
+	uint32_t place; // in the list, of one that is active
 };
 
 static_assert(sizeof(struct entry) == ROUTE_SIZE, "readers know it");

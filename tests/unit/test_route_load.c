@@ -80,6 +80,23 @@ static void test_memory_of_many_ipv6(void **state)
 	check_memory(IP_V6, V6_ROUTES, 350 * MB);
 }
 
+// Routes are deleted from everywhere in the list, and the others stay in it.
+static void test_list_of_many(void **state)
+{
+	struct route_table *t = route_table_new();
+	uint64_t seed = 5;
+
+	(void)state;
+	assert_non_null(t);
+	fill(t, IP_V4, V4_ROUTES);
+	while (route_count(t) > 0) {
+		const struct route *r = route_at(t, random_below(&seed, (uint32_t)route_count(t)));
+
+		assert_int_equal(route_delete(t, &r->to, &r->from, ROUTE_OWN), 0);
+	}
+	route_table_free(t);
+}
+
 // A table that is filled and emptied again and again needs no more memory than an empty one.
 static void test_memory_is_given_back(void **state)
 {
@@ -199,6 +216,7 @@ int main(void)
 		cmocka_unit_test(test_memory_of_few),
 		cmocka_unit_test(test_memory_of_many),
 		cmocka_unit_test(test_memory_of_many_ipv6),
+		cmocka_unit_test(test_list_of_many),
 		cmocka_unit_test(test_memory_is_given_back),
 		cmocka_unit_test(test_oracle),
 	};
