@@ -120,6 +120,7 @@ static uint16_t tunnel_addrs_build(struct snapshot_tunnel *t, const struct conf_
 	return n + 1;
 }
 
+// The number of the tunnel's host; 0: it has none.
 static uint16_t host_find(const struct snapshot *running, const char *tunnel)
 {
 	for (uint16_t n = IFACE_HOST(PORTS_MAX); running != NULL && n < IFACE_HOST(HOSTS_MAX); n++)
@@ -128,17 +129,12 @@ static uint16_t host_find(const struct snapshot *running, const char *tunnel)
 	return 0;
 }
 
-// The number that the host of the tunnel has, or one that nobody has and had. There are twice as
-// many as hosts of tunnels.
-static uint16_t host_number(
-	const struct snapshot *s, const struct snapshot *running, const char *tunnel)
+// A number that no host has in either. There are twice as many as hosts of tunnels.
+static uint16_t free_host(const struct snapshot *s, const struct snapshot *running)
 {
-	uint16_t n = host_find(running, tunnel);
+	uint16_t n = IFACE_HOST(PORTS_MAX);
 
-	if (n != 0)
-		return n;
-	for (n = IFACE_HOST(PORTS_MAX);
-		s->iface[n].only != NULL || (running != NULL && running->iface[n].only != NULL);)
+	while (s->iface[n].only != NULL || (running != NULL && running->iface[n].only != NULL))
 		n++;
 	return n;
 }
@@ -146,8 +142,11 @@ static uint16_t host_number(
 static void tunnel_host_build(struct snapshot *s, const struct snapshot *running,
 	struct iface *tunnel, struct snapshot_tunnel *t)
 {
-	const uint16_t n = host_number(s, running, tunnel->name);
+	const uint16_t had = host_find(running, tunnel->name),
+		       n = had != 0 ? had : free_host(s, running);
 
+	s->host_since[n - IFACE_HOST(0)] =
+		had != 0 ? running->host_since[n - IFACE_HOST(0)] : s->generation;
 	t->host = (struct nexthop){.kind = NEXTHOP_LOCAL, .iface = n};
 	tunnel->host = &t->host;
 	s->iface[n] = *tunnel;

@@ -192,6 +192,7 @@ static enum drop punt(struct worker *w, struct pkt *p, uint16_t host, struct hos
 	if (iface->only == NULL)
 		prepend_head(w, p, iface->port);
 	p->framed = false;
+	p->m->hash.usr = w->snapshot->host_since[host - IFACE_HOST(0)];
 	if (rte_ring_enqueue(to, p->m) < 0)
 		return DROP_RING_FULL;
 	w->punted = true;

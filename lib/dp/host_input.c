@@ -178,8 +178,6 @@ static enum drop packet_input(struct worker *w, struct pkt *p)
 	const uint8_t version = *rte_pktmbuf_mtod(p->m, const uint8_t *) >> 4;
 	enum drop d;
 
-	if (pkt_iface(w, p)->only == NULL) // was deleted
-		return DROP_HOST_SOURCE;
 	if (version != 4 && version != 6)
 		return DROP_HOST_FRAME;
 	d = packet_check(p, version == 4);
@@ -197,11 +195,12 @@ void host_input(struct worker *w, uint16_t n)
 	n = (uint16_t)rte_ring_dequeue_burst(w->from_host, (void **)m, n, NULL);
 	for (uint16_t i = 0; i < n; i++) {
 		struct pkt *p = pkt_new(w);
-		enum drop d;
+		enum drop d = DROP_HOST_DOWN;
 
 		*p = (struct pkt){
 			.m = m[i], .iface = (uint16_t)IFACE_HOST(m[i]->port), .keeps_ttl = true};
-		d = m[i]->port < PORTS_MAX ? frame_input(w, p) : packet_input(w, p);
+		if (m[i]->hash.usr == w->snapshot->host_since[m[i]->port])
+			d = m[i]->port < PORTS_MAX ? frame_input(w, p) : packet_input(w, p);
 		if (d != DROP_NONE)
 			pkt_drop(w, p, d);
 	}

@@ -97,6 +97,10 @@ struct snapshot {
 	struct sa_out **dummies; // SAs that have dummies
 	uint32_t n_dummies;
 	struct snapshot_control *control;
+	// By i of IFACE_HOST(i): the generation in which the host of a tunnel came. Packets in
+	// rings have it in hash.usr: those of another tunnel's host, which had the number before,
+	// have another. Of ports 0.
+	uint32_t host_since[HOSTS_MAX];
 };
 
 // The generation after another one. It is neither 0, which means that no decision was made, nor

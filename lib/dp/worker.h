@@ -240,13 +240,13 @@ struct worker *worker_new(const struct worker_params *p);
 void worker_limits_set(struct worker *w, uint32_t errors, uint32_t echoes, uint32_t host);
 
 // Connects the worker with hosts. from: frames, and packets of hosts of tunnels, that they sent,
-// with the host in m->port, i of IFACE_HOST(i); wake: called at the end of a pass that has put some
-// into the rings to hosts. The caller keeps ownership of the rings. Control thread, before the
-// worker runs.
+// with the host in m->port, i of IFACE_HOST(i), and its generation (struct snapshot, host_since) in
+// m->hash.usr; wake: called at the end of a pass that has put some into the rings to hosts. The
+// caller keeps ownership of the rings. Control thread, before the worker runs.
 void worker_host_set(struct worker *w, struct rte_ring *from, void (*wake)(void *arg), void *arg);
 
-// Sets the ring for the frames or packets to a host; NULL: there is none. Any thread, any time, but
-// a ring that was set must stay.
+// Sets the ring for the frames or packets to a host, with its generation in hash.usr; NULL: there
+// is none. Any thread, any time, but a ring that was set must stay.
 void worker_host_add(struct worker *w, unsigned int host, struct rte_ring *to);
 
 // Sets the workers to which packets may be handed over. Call before they run. Control thread.

@@ -87,6 +87,7 @@ static int host_open(struct host_thread *h, unsigned int host, const struct host
 	snprintf(p->name, sizeof(p->name), "%s", i->name);
 	p->worker = h->n_workers > 0 ? host % h->n_workers : 0;
 	p->packets = (struct host_packets){0};
+	p->since = i->since;
 	p->mtu = i->mtu;
 	p->carrier = false;
 	p->fd = fd;
@@ -112,8 +113,8 @@ static void host_leave_other(struct host_thread *h, unsigned int host, const str
 {
 	const struct host *p = &h->host[host];
 
-	if (p->state != NONE &&
-		(i->name == NULL || !is_serving(p) || strcmp(p->name, i->name) != 0))
+	if (p->state != NONE && (i->name == NULL || !is_serving(p) || p->since != i->since ||
+					strcmp(p->name, i->name) != 0))
 		host_leave(h, host);
 }
 

@@ -21,6 +21,7 @@ enum host_state {
 // A host. The thread alone writes its counters.
 struct host {
 	_Atomic int fd;
+	_Atomic uint32_t since; // see struct snapshot, host_since; set before fd
 	_Atomic enum host_state state;
 	struct rte_ring *to; // from all workers; stays
 	unsigned int worker; // that takes its packets

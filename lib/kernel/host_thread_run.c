@@ -14,12 +14,13 @@
 
 static void write_packet(struct host_thread *h, struct host *p, struct rte_mbuf *m)
 {
+	const int fd = p->fd;
 	struct iovec iov[SEGS_MAX];
 	int n = 0;
 
 	for (struct rte_mbuf *s = m; s != NULL && n < SEGS_MAX; s = s->next)
 		iov[n++] = (struct iovec){rte_pktmbuf_mtod(s, void *), rte_pktmbuf_data_len(s)};
-	if (writev(p->fd, iov, n) < 0) {
+	if (m->hash.usr != p->since || writev(fd, iov, n) < 0) {
 		h->counters.drops[DROP_HOST_DOWN]++;
 	} else {
 		h->counters.local++;
@@ -51,6 +52,7 @@ static enum drop frame_hand(struct host_thread *h, struct host *p, uint16_t len)
 	}
 	memcpy(rte_pktmbuf_append(m, len), h->frame, len);
 	m->port = (uint16_t)(p - h->host);
+	m->hash.usr = p->since;
 	if (rte_ring_enqueue(h->from[p->worker], m) == 0)
 		return DROP_NONE;
 	rte_pktmbuf_free(m);
@@ -101,13 +103,10 @@ static bool has_work(const struct host_thread *h)
 	return false;
 }
 
-// Drops packets that were for the interface, too: the next one is another's.
 static void leave(struct host_thread *h, struct host *p)
 {
 	epoll_ctl(h->epoll, EPOLL_CTL_DEL, p->fd, NULL);
 	p->fd = -1;
-	while (write_packets(h, p) > 0)
-		;
 	atomic_store_explicit(&p->state, NONE, memory_order_release);
 }
 

@@ -81,9 +81,12 @@ struct host_iface host_iface_of(const struct conf *conf, unsigned int i)
 struct host_iface host_iface_wanted(
 	const struct conf *conf, const struct snapshot *s, unsigned int host)
 {
+	struct host_iface wanted = {0};
+
 	if (host < conf->n_ports)
-		return port_wanted(&conf->ports[host], &s->port[host]);
-	if (s->iface[IFACE_HOST(host)].only != NULL)
-		return tunnel_wanted(conf, s, s->iface[IFACE_HOST(host)].only);
-	return (struct host_iface){0};
+		wanted = port_wanted(&conf->ports[host], &s->port[host]);
+	else if (s->iface[IFACE_HOST(host)].only != NULL)
+		wanted = tunnel_wanted(conf, s, s->iface[IFACE_HOST(host)].only);
+	wanted.since = s->host_since[host];
+	return wanted;
 }

@@ -316,47 +316,6 @@ struct gateway *gateway_second(struct gateway *first, unsigned int id)
 	return with_worker(g, id);
 }
 
-static void count_wake(void *gateway)
-{
-	struct gateway *g = gateway;
-
-	g->wakes++;
-}
-
-void gateway_host_add(struct gateway *g, uint16_t port)
-{
-	g->from_host = rte_ring_create("from-host", 64, SOCKET_ID_ANY, 0);
-	g->to_host = rte_ring_create("to-host", 64, SOCKET_ID_ANY, 0);
-	assert_non_null(g->from_host);
-	assert_non_null(g->to_host);
-	worker_host_set(g->w, g->from_host, count_wake, g);
-	worker_host_add(g->w, port, g->to_host);
-}
-
-void gateway_host_sends(struct gateway *g, const struct frame *f)
-{
-	g->w->counters.originated++; // as the thread of the hosts counts
-	assert_int_equal(rte_ring_enqueue(g->from_host, frame_mbuf(f)), 0);
-}
-
-// The thread of the hosts counts packets that it has given to the kernel.
-static void take_punted(struct gateway *g)
-{
-	struct rte_mbuf *m;
-
-	while (g->to_host != NULL && rte_ring_dequeue(g->to_host, (void **)&m) == 0) {
-		struct frame *f = &g->punted[g->n_punted++];
-
-		assert_in_range(g->n_punted, 1, RX_BURST_MAX);
-		f->port = m->port;
-		f->len = (uint16_t)m->pkt_len;
-		assert_in_range(f->len, IP_LEN, sizeof(f->b));
-		memcpy(f->b, rte_pktmbuf_read(m, 0, f->len, f->b), m->nb_segs == 1 ? f->len : 0);
-		rte_pktmbuf_free(m);
-		g->w->counters.local++;
-	}
-}
-
 static uint64_t sum_of_drops(const struct counters *c)
 {
 	uint64_t sum = 0;
@@ -448,7 +407,7 @@ static void pass(struct gateway *g, struct rte_mbuf *m[], unsigned int n)
 	g->n_sent = 0;
 	g->n_punted = g->wakes = 0;
 	pipeline_pass(g->w, m, (uint16_t)n, g->now);
-	take_punted(g);
+	gateway_take_punted(g);
 	assert_int_equal(g->wakes, g->n_punted > 0);
 	assert_int_equal(g->w->n_free_batch, 0);
 	difference(&g->last, &g->w->counters, &before);

@@ -132,10 +132,15 @@ uint32_t gateway_flow_generation(const struct gateway *g);
 void gateway_generation_next(struct gateway *g);
 
 // Puts a host behind a port: the next pass takes the frames that it sends by gateway_host_sends().
-// Hosts of tunnels have the numbers from PORTS_MAX on.
+// Hosts of tunnels have the numbers from PORTS_MAX on. since: its generation; else that of the
+// snapshot.
 void gateway_host_add(struct gateway *g, uint16_t port);
 void gateway_host_sends(struct gateway *g, const struct frame *f);
+void gateway_host_sends_since(struct gateway *g, const struct frame *f, uint32_t since);
 void gateway_host_pass(struct gateway *g, struct frame f); // and that pass
+
+// Moves packets for the host into g->punted. Each pass does.
+void gateway_take_punted(struct gateway *g);
 
 // One frame: must be sent as one frame by the port, which is returned.
 const struct frame *gateway_expect_sent(struct gateway *g, const struct frame *in, uint16_t port);

@@ -9,12 +9,6 @@ void gateway_publish(struct gateway *g, struct snapshot *s)
 	g->published = g->snapshot = s;
 }
 
-void gateway_host_pass(struct gateway *g, struct frame f)
-{
-	gateway_host_sends(g, &f);
-	gateway_pass(g, NULL, 0);
-}
-
 struct sa_in *gateway_sa_in(const struct gateway *g, const char *name)
 {
 	return running_sa_in(g->first->snapshot, name);

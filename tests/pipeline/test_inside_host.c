@@ -287,6 +287,15 @@ static void test_too_big(void **state)
 	gateway_free(g);
 }
 
+static void reload(struct gateway *g, const char *b, const char *c)
+{
+	struct conf *conf = inside_conf(b, c);
+
+	assert_non_null(conf);
+	gateway_reload(g, conf);
+	conf_free(conf);
+}
+
 // A tunnel keeps the number of its host, whose packets may still be in a ring; no other tunnel gets
 // it at once.
 static void test_numbers(void **state)
@@ -301,17 +310,36 @@ static void test_numbers(void **state)
 		{"", "host = \"tc\";", {0, IFACE_HOST(HOST + 1)}},
 	};
 	struct gateway *g = gateway_with_host();
-	struct conf *conf;
 
 	(void)state;
 	for (unsigned int i = 0; i < RTE_DIM(rows); i++) {
-		conf = inside_conf(rows[i].b, rows[i].c);
-		assert_non_null(conf);
-		gateway_reload(g, conf);
+		reload(g, rows[i].b, rows[i].c);
 		for (unsigned int t = 0; t < 2; t++)
 			assert_int_equal(g->snapshot->tunnel[t].host.iface, rows[i].number[t]);
-		conf_free(conf);
 	}
+	gateway_free(g);
+}
+
+// Packets of programs for a tunnel go into no other one that has its number while its device is
+// still there.
+static void test_former_tunnel(void **state)
+{
+	struct gateway *g = gateway_with_host();
+	const uint32_t since = g->snapshot->host_since[HOST];
+	struct frame f = {.port = HOST};
+
+	(void)state;
+	reload(g, "", "");
+	reload(g, "", "host = \"tc\";");
+	assert_int_equal(g->snapshot->tunnel[1].host.iface, IFACE_HOST(HOST));
+	f.len = ip_write(f.b, (struct ipv4)FROM_TO("169.254.20.1", "169.254.20.2"));
+	gateway_host_sends_since(g, &f, since);
+	gateway_pass(g, NULL, 0);
+	expect_drops(g, DROP_HOST_DOWN, 1);
+	gateway_host_sends(g, &f);
+	gateway_pass(g, NULL, 0);
+	expect_drops(g, DROP_NONE, 0);
+	assert_int_equal(g->n_sent, 1);
 	gateway_free(g);
 }
 
@@ -330,6 +358,7 @@ int main(void)
 		pipeline_test(test_from_the_lan),
 		pipeline_test(test_too_big),
 		pipeline_test(test_numbers),
+		pipeline_test(test_former_tunnel),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -179,6 +179,44 @@ static void test_another_name(void **state)
 	change();
 }
 
+// Packets for the kernel that the thread has given it or dropped.
+static uint64_t n_taken(void)
+{
+	const struct counters c = host_thread_counters(thread);
+
+	return c.local + c.drops[DROP_HOST_DOWN];
+}
+
+// Packets have the generation of their host, so that none goes to or comes from the one of another
+// tunnel which had the number before.
+static void test_another_tunnel(void **state)
+{
+	struct rte_mbuf *m = NULL;
+	uint64_t before;
+	char text[8];
+
+	(void)state;
+	for (uint32_t since = 5; since <= 6; since++) {
+		wanted[FIRST] = (struct host_iface)TUNNEL;
+		wanted[FIRST].since = since;
+		change();
+		assert_int_equal(send(peer[FIRST], "from", 5, 0), 5);
+		for (unsigned int i = 0;
+			i < 5000 && rte_ring_dequeue(worker.from_host, (void **)&m) < 0; i++)
+			usleep(1000);
+		assert_int_equal(m->hash.usr, since);
+		before = n_taken();
+		m->hash.usr = 5; // of the first one
+		assert_int_equal(rte_ring_enqueue(worker.to_host[FIRST], m), 0);
+		worker.host_wake(worker.host_wake_arg);
+		for (unsigned int i = 0; i < 5000 && n_taken() == before; i++)
+			usleep(1000);
+		assert_int_equal(recv(peer[FIRST], text, sizeof(text), 0), since == 5 ? 5 : -1);
+	}
+	wanted[FIRST].name = NULL;
+	change();
+}
+
 static void test_names_are_exchanged(void **state)
 {
 	unsigned int before = n_opened[FIRST];
@@ -237,6 +275,7 @@ static void test_packets(void **state)
 	(void)state;
 	assert_non_null(m);
 	memcpy(rte_pktmbuf_append(m, 4), "to\0", 4);
+	m->hash.usr = wanted[FIRST].since;
 	assert_int_equal(rte_ring_enqueue(worker.to_host[FIRST], m), 0);
 	worker.host_wake(worker.host_wake_arg);
 	for (unsigned int i = 0; i < 5000 && recv(peer[FIRST], text, sizeof(text), 0) < 0; i++)
@@ -259,6 +298,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_comes_and_goes),
 		cmocka_unit_test(test_another_name),
+		cmocka_unit_test(test_another_tunnel),
 		cmocka_unit_test(test_names_are_exchanged),
 		cmocka_unit_test(test_refused_by_the_kernel),
 		cmocka_unit_test(test_state_and_mtu),
