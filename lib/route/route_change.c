@@ -92,11 +92,14 @@ static void drop(struct route_table *t, const struct route *r)
 	source_drop(t, &r->from);
 }
 
+// Numbers of removed entries are in use until these are free.
 static bool is_full(const struct route_table *t, const struct route *r)
 {
-	unsigned int max = r->owner == ROUTE_KERNEL ? ROUTES_MAX - KEPT(ROUTES_MAX) : ROUTES_MAX;
+	unsigned int left = r->owner == ROUTE_KERNEL ? KEPT(ROUTES_MAX) : 0;
 
-	return t->n_indexed >= max && route_index_find(t, &r->to, &r->from, r->owner) == 0;
+	return slab_unused(&t->entries) <= left ||
+	       (t->n_indexed >= ROUTES_MAX - left &&
+		       route_index_find(t, &r->to, &r->from, r->owner) == 0);
 }
 
 // A struct route has gaps.
@@ -114,10 +117,9 @@ static int entry_new(struct route_table *t, const struct route *r, uint32_t *num
 	*number = 0;
 	if (!is_whole(&r->to))
 		return -EINVAL;
-	if (!is_full(t, r))
-		*number = slab_take(&t->entries);
-	if (*number == 0)
+	if (is_full(t, r))
 		return -ENOSPC;
+	*number = slab_take(&t->entries);
 	rc = hold(t, r);
 	if (rc < 0) {
 		slab_give_back(&t->entries, *number);

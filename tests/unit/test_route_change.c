@@ -241,6 +241,23 @@ static void test_full_of_nodes(void **state)
 	assert_int_equal(slab_unused(&t->nodes[V6].slab), left - 8);
 }
 
+// Replaces routes until no more may be removed before those are released. Returns how many.
+static unsigned int replace_all(void)
+{
+	unsigned int n = 0;
+	int rc = 0;
+
+	while (rc == 0) {
+		struct route r = *route_at(t, n % route_count(t));
+
+		r.nexthop.iface++;
+		rc = route_put(t, &r);
+		n += rc == 0;
+	}
+	assert_int_equal(rc, -ENOSPC);
+	return n;
+}
+
 static void test_full_of_routes(void **state)
 {
 	unsigned int n = fill(64, 7);
@@ -248,12 +265,7 @@ static void test_full_of_routes(void **state)
 
 	(void)state;
 	assert_int_equal(n, ROUTES_MAX - KEPT(ROUTES_MAX));
-	// Some may be replaced before any is released.
-	for (unsigned int i = 0; i < ENTRIES_MAX - n - 1; i++) {
-		r = *route_at(t, i % n);
-		r.nexthop.iface++;
-		assert_int_equal(route_put(t, &r), 0);
-	}
+	assert_int_equal(replace_all(), ENTRIES_MAX - KEPT(ROUTES_MAX) - n);
 	put("10.0.0.0/8", ROUTE_FILE, 1);
 	r = *route_at(t, 0);
 	assert_int_equal(route_delete(t, &r.to, &r.from, ROUTE_KERNEL), 0);
@@ -262,6 +274,24 @@ static void test_full_of_routes(void **state)
 	assert_int_equal(route_delete(t, &r.to, &r.from, ROUTE_KERNEL), 0);
 	route_table_release(t, route_table_removed(t));
 	assert_int_equal(route_put(t, &r), 0);
+}
+
+// However many routes of the kernel are replaced, the configuration can be.
+static void test_full_of_removed(void **state)
+{
+	struct route file[KEPT(ROUTES_MAX)];
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(file); i++) {
+		file[i] = route_to("10.0.0.0/16", ROUTE_FILE, 1);
+		file[i].to.addr.b[13] = (uint8_t)i;
+	}
+	fill(64, 7);
+	replace_all();
+	assert_int_equal(route_plan(t, file, COUNT_OF(file)), 0);
+	route_plan_begin(t);
+	route_plan_end(t);
+	assert_int_equal(iface_to("10.1.0.1"), 1);
 }
 
 #define change_test(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -277,6 +307,7 @@ int main(void)
 		change_test(test_outer),
 		change_test(test_full_of_nodes),
 		change_test(test_full_of_routes),
+		change_test(test_full_of_removed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
