@@ -57,6 +57,11 @@ bool natt_classify(struct worker *w, struct pkt *p)
 	return true;
 }
 
+static bool is_ike_port(rte_be16_t port)
+{
+	return port == IKE_PORT || port == IKE_NAT_PORT;
+}
+
 // The next hop to the IKE host, for a packet received in clear whose own port, of an error that of
 // the packet quoted, may be one of IKE. NULL: it is not.
 static const struct nexthop *find_ike_host(
@@ -67,7 +72,7 @@ static const struct nexthop *find_ike_host(
 
 	if (ip_addr_is_none(&via->gateway) || fp->key.proto != IPPROTO_UDP || p->sa_in != NULL)
 		return NULL;
-	if (port != IKE_PORT && port != IKE_NAT_PORT &&
+	if (!is_ike_port(port) &&
 		(w->snapshot->udp_ports == NULL || !snapshot_has_udp_port(w->snapshot, port)))
 		return NULL;
 	return via;
@@ -117,6 +122,20 @@ bool natt_is_ike_error(struct worker *w, struct pkt *p)
 		return false;
 	p->nexthop = via;
 	return true;
+}
+
+bool natt_is_outer(const struct worker *w, const struct pkt *p, const struct sa_path *path)
+{
+	const bool v4 = ip_is_v4(path->outer);
+	const struct ip_addr src = pkt_src(p), local = ip_src(path->outer, v4);
+	const struct ip_addr dst = pkt_dst(p), peer = ip_dst(path->outer, v4);
+
+	if (p->ip.proto != IPPROTO_ESP &&
+		(p->ip.proto != IPPROTO_UDP ||
+			(!is_ike_port(p->ip.src_port) && !is_ike_port(p->ip.dst_port))))
+		return false;
+	return ip_addr_equal(&dst, &peer) &&
+	       (pkt_iface(w, p)->is_host || ip_addr_equal(&src, &local));
 }
 
 bool natt_is_keepalive(const struct worker *w, const struct pkt *p)

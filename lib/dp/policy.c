@@ -7,6 +7,7 @@
 #include "ip_view.h"
 #include "ipv4.h"
 #include "ipv6.h"
+#include "natt.h"
 #include "policy_find.h"
 #include "tracepoint.h"
 
@@ -303,6 +304,8 @@ static enum drop protect_by_route(
 	if (sa == NULL || sa_out_path(sa)->nexthop == NULL ||
 		atomic_load_explicit(&sa->sa.per_packet.stop, memory_order_relaxed) != DROP_NONE)
 		return DROP_TUNNEL_DOWN;
+	if (unlikely(natt_is_outer(w, p, sa_out_path(sa))))
+		return DROP_HOST_OUTER;
 	p->sa_out = sa;
 	return DROP_NONE;
 }

@@ -117,6 +117,41 @@ static void test_sends_into_the_tunnel_alone(void **state)
 	gateway_free(g);
 }
 
+// Packets that keep the tunnel up do not depend on it, whatever their source.
+static void test_outer_packets(void **state)
+{
+	static const struct {
+		const char *src, *dst;
+		uint8_t proto;
+		uint16_t sport, dport;
+		bool into;
+	} rows[] = {
+		{"169.254.10.1", "192.0.2.2", IPPROTO_UDP, 500, 500, false},
+		{"192.0.2.1", "192.0.2.2", IPPROTO_UDP, 1024, 4500, false},
+		{"192.0.2.1", "192.0.2.2", IPPROTO_UDP, 4500, 1024, false},
+		{"192.0.2.1", "192.0.2.2", IPPROTO_ESP, 0, 0, false},
+		{"192.0.2.1", "192.0.2.2", IPPROTO_UDP, 1024, 53, true},
+		{"192.0.2.1", "192.0.2.2", IPPROTO_TCP, 1024, 500, true},
+		{"192.0.2.1", "192.0.2.9", IPPROTO_UDP, 500, 500, true},
+	};
+	struct gateway *g = gateway_with_host();
+	uint8_t packet[FRAME_MAX], inner[FRAME_MAX];
+	uint16_t len;
+
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(rows); i++) {
+		len = ip_write(packet,
+			(struct ipv4)FROM_TO(rows[i].src, rows[i].dst, .proto = rows[i].proto,
+				.sport = rows[i].sport, .dport = rows[i].dport));
+		host_sends(g, packet, len);
+		if (rows[i].into)
+			assert_int_equal(inside_sent(g, "to-b", inner), len);
+		else
+			expect_drops(g, DROP_HOST_OUTER, 1);
+	}
+	gateway_free(g);
+}
+
 static void test_forged_by_the_host(void **state)
 {
 	static const char *const from[] = {"10.1.0.5", "10.2.7.7", "169.254.10.2", "8.8.8.8"};
@@ -349,6 +384,7 @@ int main(void)
 		pipeline_test(test_connection),
 		pipeline_test(test_replies),
 		pipeline_test(test_sends_into_the_tunnel_alone),
+		pipeline_test(test_outer_packets),
 		pipeline_test(test_forged_by_the_host),
 		pipeline_test(test_no_packet_of_the_host),
 		pipeline_test(test_down),
