@@ -76,6 +76,12 @@ static inline bool host_pending(const struct worker *w)
 // Takes at most n packets of the host.
 void host_input(struct worker *w, uint16_t n);
 
+// Of a packet of a tunnel's host with the flow f (NULL: there is none): if it answers a station
+// whose packets come by a port, sets p->nexthop to that of the gateway's route instead of the
+// tunnel. A default route of the kernel may lead into the tunnel, where the station is not.
+void host_route_answer(
+	const struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f);
+
 // Drops packets from the host, when the worker stops.
 void host_stop(struct worker *w);
 

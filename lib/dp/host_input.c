@@ -206,6 +206,17 @@ void host_input(struct worker *w, uint16_t n)
 	}
 }
 
+void host_route_answer(
+	const struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
+{
+	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
+
+	if (f == NULL || flow_reopens(f, fp) || flow_word_initiator(flow_word(f)) == fp->dir ||
+		ip_addr_is_link_local(&dst) || flow_ingress(f, !fp->dir) >= PORTS_MAX)
+		return;
+	p->nexthop = route_find_from(w->snapshot->routes, &src, &dst);
+}
+
 void host_stop(struct worker *w)
 {
 	struct rte_mbuf *m;

@@ -279,6 +279,8 @@ static enum drop slow_path_begin(struct worker *w, struct pkt *p, const struct f
 		return host_input_inside(w, p);
 	if (d != DROP_NONE)
 		return d;
+	if (unlikely(pkt_iface(w, p)->only != NULL))
+		host_route_answer(w, p, fp, f);
 	if (pkt_is_local(p) && !natt_is_ike(w, p, fp)) {
 		d = host_admit(w, p, fp, f);
 		*through = d == DROP_NONE && pkt_is_for_host(p);

@@ -245,6 +245,12 @@ static inline bool flow_decision_get(
 	return flow_dir_decision_get(&f->dir[dir], generation, d);
 }
 
+// The ingress of the latest decision for the direction, of whatever generation.
+static inline uint32_t flow_ingress(const struct flow *f, unsigned int dir)
+{
+	return atomic_load_explicit(&f->dir[dir].ingress, memory_order_relaxed);
+}
+
 // Changes the bits of a mask in the fields that decision and copy of the word share.
 static inline void flow_by_change(_Atomic uint64_t *by, uint64_t mask, uint64_t bits)
 {

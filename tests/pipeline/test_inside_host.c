@@ -306,6 +306,32 @@ static void test_from_the_lan(void **state)
 	gateway_free(g);
 }
 
+// The kernel sends answers by its routes, of which a default route may lead into the tunnel. The
+// stations are on the link of the port by which their packets came.
+static void test_answers_to_ports(void **state)
+{
+	struct gateway *g = gateway_with_host();
+	struct frame f = frame_ip(LAN, tcp4("10.1.0.5", "169.254.10.1", 1024, 22));
+	uint8_t packet[FRAME_MAX];
+	uint16_t len;
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) { // the first packets of the flow, and the next ones
+		gateway_pass(g, &f, 1);
+		expect_punted(g, frame_packet(&f), frame_packet_len(&f));
+		len = ip_write(packet, tcp4("169.254.10.1", "10.1.0.5", 22, 1024));
+		host_sends(g, packet, len);
+		expect_all_sent(g, 1, LAN);
+		assert_memory_equal(frame_packet(&g->sent[0]), packet, len);
+	}
+	gateway_generation_next(g); // decisions of the flow are old
+	host_sends(g, packet, len);
+	expect_all_sent(g, 1, LAN);
+	// A connection that the host begins goes into the tunnel.
+	expect_into(g, packet, ip_write(packet, tcp4("169.254.10.1", "10.1.0.5", 1025, 22)));
+	gateway_free(g);
+}
+
 static void test_too_big(void **state)
 {
 	struct gateway *g = gateway_with_host();
@@ -392,6 +418,7 @@ int main(void)
 		pipeline_test(test_groups_of_the_host),
 		pipeline_test(test_not_for_the_host),
 		pipeline_test(test_from_the_lan),
+		pipeline_test(test_answers_to_ports),
 		pipeline_test(test_too_big),
 		pipeline_test(test_numbers),
 		pipeline_test(test_former_tunnel),
