@@ -306,11 +306,12 @@ uint16_t build_port_of(const struct snapshot *s, const struct ip_addr *addr)
 
 void build_link(const struct snapshot *s, const struct snapshot *old)
 {
+	for (unsigned int i = 0; i < spd_count(s->spd); i++)
+		objects_policy_set(s->objects, spd_at(s->spd, i)->number, spd_at(s->spd, i));
+	build_routes_skip(s);
 	route_plan_begin(s->routes);
 	route_table_forget(s->routes);
 	s->control->routes_replaced = route_table_removed(s->routes);
-	for (unsigned int i = 0; i < spd_count(s->spd); i++)
-		objects_policy_set(s->objects, spd_at(s->spd, i)->number, spd_at(s->spd, i));
 	if (old != NULL)
 		build_sas_unlink(old);
 }

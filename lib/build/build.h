@@ -35,6 +35,9 @@ int build_commit(struct snapshot *s, const struct conf *conf);
 // in packets handed to another worker.
 void build_link(const struct snapshot *s, const struct snapshot *old);
 
+// After tunnels have gone up or down: packets go by the routes with skip whose tunnel is up.
+void build_routes_skip(const struct snapshot *s);
+
 // When no worker uses the old one any more, before it is retired: the other routes of s take their
 // places, and former ones leave. So no packet goes by a policy of one configuration and a route
 // of the other in clear.

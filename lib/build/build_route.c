@@ -180,6 +180,7 @@ static struct route configured(
 	if (c->tunnel != 0)
 		return (struct route){.to = c->to,
 			.from = c->source,
+			.skip = c->down == CONF_DOWN_SKIP,
 			.nexthop = {.kind = NEXTHOP_TUNNEL,
 				.iface = tunnel_number(s, c->tunnel - 1)},
 			.owner = ROUTE_FILE};
@@ -199,6 +200,19 @@ static struct route configured(
 						  : c->source,
 			},
 	};
+}
+
+static bool is_up(const void *snapshot, const struct nexthop *nexthop)
+{
+	const struct snapshot *s = snapshot;
+	const struct spd_policy *tunnel = snapshot_tunnel(s, nexthop);
+
+	return tunnel != NULL && objects_out(s->objects, tunnel->number) != NULL;
+}
+
+void build_routes_skip(const struct snapshot *s)
+{
+	route_table_skip(s->routes, is_up, s);
 }
 
 bool build_routes(struct snapshot *s, const struct conf *conf)

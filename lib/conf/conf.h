@@ -110,6 +110,8 @@ enum conf_route_type {
 	CONF_ROUTE_PROHIBIT,
 };
 
+enum conf_route_down { CONF_DOWN_DROP, CONF_DOWN_SKIP };
+
 enum conf_audit { CONF_AUDIT_NONE, CONF_AUDIT_ESP, CONF_AUDIT_POLICY };
 
 enum conf_idle { CONF_IDLE_POLL, CONF_IDLE_PAUSE, CONF_IDLE_SLEEP, CONF_IDLE_INTERRUPT };

@@ -318,6 +318,8 @@ static void check_type(struct conf_reader *r, config_setting_t *item,
 
 	if (!config_setting_is_group(item) || conf_rejected(item, "type")) // which was reported
 		return;
+	if (conf_member(item, "tunnel") == NULL)
+		conf_refuse_given(r, item, "down", "is for routes with tunnel");
 	for (unsigned int i = 0; route->type != CONF_ROUTE_UNICAST && i < RTE_DIM(next_hop); i++)
 		conf_refuse_given(r, item, next_hop[i], "is for routes with type unicast");
 	if (route->type != CONF_ROUTE_UNICAST)

@@ -72,6 +72,9 @@ void kernel_routes_end(struct control *c)
 {
 	struct route_removed *removed;
 
+	if (c->tunnels_changed)
+		build_routes_skip(c->snapshot);
+	c->tunnels_changed = false;
 	if (!c->routes_changed || c->loading || !objects_reserve(c) || !peers_reroute(c))
 		return;
 	removed = malloc(sizeof(*removed));

@@ -67,10 +67,13 @@ void tunnel_state_check(
 	struct control *c, struct tunnel *t, const struct spd_policy *p, uint64_t now_ms)
 {
 	const enum tunnel_down before = t->down;
-	struct sa_out *out = p->out;
+	struct objects *o = c->snapshot->objects;
+	struct sa_out *out = p->out, *into;
 
 	t->down = find_reason(c, t, out, now_ms);
-	objects_out_set(c->snapshot->objects, p->number, t->down == TUNNEL_NOT_DOWN ? out : NULL);
+	into = t->down == TUNNEL_NOT_DOWN ? out : NULL;
+	c->tunnels_changed |= (into == NULL) != (objects_out(o, p->number) == NULL);
+	objects_out_set(o, p->number, into);
 	if (t->down != TUNNEL_NOT_DOWN)
 		t->state = TUNNEL_DOWN;
 	if (t->down == before)

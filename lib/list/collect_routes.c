@@ -63,7 +63,9 @@ bool collect_routes(void *view, const struct control *c, unsigned int i)
 		ip_addr_format(v->source, &r->from);
 	if (r->owner == ROUTE_KERNEL)
 		kernel_route_view(v, c, r);
-	if (used != r)
+	if (route_is_skipped(r))
+		v->unused = "tunnel_down";
+	else if (used != r)
 		v->unused = owners[used->owner];
 	return true;
 }

@@ -53,6 +53,7 @@ struct route {
 	struct nexthop nexthop;
 	struct ip_addr from; // own address that packets are sent from; none: any
 	enum route_owner owner;
+	bool skip; // by another route while the next hop is down, see route_table_skip()
 };
 
 struct route_table;
@@ -128,9 +129,10 @@ static inline const struct route *route_of(const struct nexthop *nexthop)
 	return RTE_PTR_SUB(nexthop, offsetof(struct route, nexthop));
 }
 
-// For lists: all routes, in the order in which they were added as long as none was deleted, and
-// the one that packets go by with the same prefix and source as the route, which waits if it is
-// another one. Control thread.
+// For lists: all routes, in the order in which they were added as long as none was deleted; whether
+// one is left out because its next hop is down; and the one that packets go by with the same prefix
+// and source as the route, which waits if it is another one, or NULL. Control thread.
 unsigned int route_count(const struct route_table *t);
 const struct route *route_at(const struct route_table *t, unsigned int i);
+bool route_is_skipped(const struct route *route);
 const struct route *route_used(const struct route_table *t, const struct route *route);

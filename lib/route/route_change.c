@@ -227,6 +227,28 @@ int route_delete(struct route_table *t, const struct ip_prefix *to, const struct
 	return 0;
 }
 
+static void skip_check(struct route_table *t, uint32_t number, route_is_up *is_up, const void *arg)
+{
+	struct entry *e = route_entry(t, number);
+	const struct route *r = &e->route;
+	bool skipped = r->skip && !is_up(arg, &r->nexthop);
+	uint32_t was;
+
+	if (skipped == e->skipped)
+		return;
+	was = route_index_best(t, &r->to, &r->from, false);
+	e->skipped = skipped;
+	choose(t, r, was);
+}
+
+void route_table_skip(struct route_table *t, route_is_up *is_up, const void *arg)
+{
+	for (unsigned int i = 0; i < t->n_configured; i++)
+		skip_check(t, t->configured[i], is_up, arg);
+	for (unsigned int i = 0; i < t->n_planned; i++)
+		skip_check(t, t->planned[i], is_up, arg);
+}
+
 struct route_removed route_table_removed(struct route_table *t)
 {
 	struct route_removed r = {slab_removed(&t->entries), {0}, t->removed_sources};
@@ -310,7 +332,7 @@ static int plan_one(struct route_table *t, const struct route *r, uint32_t *numb
 		*number = 0;
 		return 0;
 	}
-	if (!is_same(&e->route.nexthop, &r->nexthop))
+	if (!is_same(&e->route.nexthop, &r->nexthop) || e->route.skip != r->skip)
 		return entry_new(t, r, number);
 	e->state = ENTRY_ACTIVE;
 	return 0;
@@ -358,10 +380,12 @@ void route_plan_drop(struct route_table *t)
 
 void route_plan_begin(struct route_table *t)
 {
-	for (unsigned int i = 0; i < t->n_planned; i++)
-		if (is_new(t, i) &&
-			route_entry(t, t->planned[i])->route.nexthop.kind >= NEXTHOP_TUNNEL)
+	for (unsigned int i = 0; i < t->n_planned; i++) {
+		const struct entry *e = route_entry(t, t->planned[i]);
+
+		if (is_new(t, i) && e->route.nexthop.kind >= NEXTHOP_TUNNEL && !e->skipped)
 			entry_begin(t, t->planned[i]);
+	}
 }
 
 void route_plan_end(struct route_table *t)

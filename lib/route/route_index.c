@@ -96,7 +96,7 @@ uint32_t route_index_best(const struct route_table *t, const struct ip_prefix *t
 	for (uint32_t at = *bucket_of(t, to, from); at != 0; at = route_entry(t, at)->next) {
 		const struct entry *e = route_entry(t, at);
 
-		if (e->state != other && route_is(&e->route, to, from) &&
+		if (e->state != other && !e->skipped && route_is(&e->route, to, from) &&
 			(best == 0 || e->route.owner < route_entry(t, best)->route.owner))
 			best = at;
 	}

@@ -197,5 +197,12 @@ const struct route *route_at(const struct route_table *t, unsigned int i)
 
 const struct route *route_used(const struct route_table *t, const struct route *route)
 {
-	return &route_entry(t, route_index_best(t, &route->to, &route->from, false))->route;
+	uint32_t number = route_index_best(t, &route->to, &route->from, false);
+
+	return number != 0 ? &route_entry(t, number)->route : NULL;
+}
+
+bool route_is_skipped(const struct route *route)
+{
+	return ((const struct entry *)route)->skipped; // begins with it
 }

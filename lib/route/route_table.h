@@ -32,6 +32,7 @@ struct entry {
 	_Atomic uint8_t remembered; // written by workers
 	// Of the control thread:
 	uint8_t state;  // an enum entry_state
+	bool skipped;   // packets go by others
 	uint32_t next;  // number of the next one in its bucket
 	uint32_t place; // in the list, of one that is active
 };
@@ -117,8 +118,8 @@ void route_index_remove(struct route_table *t, uint32_t number);
 uint32_t route_index_find(const struct route_table *t, const struct ip_prefix *to,
 	const struct ip_addr *from, enum route_owner owner);
 
-// The entry of the first owner with the prefix and source that is active, or with planned the one
-// that will be; 0: none.
+// The entry of the first owner with the prefix and source that is active and not skipped, or with
+// planned the one that will be; 0: none.
 uint32_t route_index_best(const struct route_table *t, const struct ip_prefix *to,
 	const struct ip_addr *from, bool planned);
 

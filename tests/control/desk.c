@@ -24,7 +24,7 @@ static const char form[] =
 	"routes = (\n"
 	"  { to = \"0.0.0.0/0\"; via = \"192.0.2.254\"; },\n"
 	"  { to = \"10.2.0.0/24\"; via = \"192.0.2.2\"; },\n"
-	"  { to = \"2001:db8:2::/64\"; via = \"2001:db8:f::2\"; } );\n"
+	"  { to = \"2001:db8:2::/64\"; via = \"2001:db8:f::2\"; }%s );\n"
 	"neighbours = (\n"
 	"  { address = \"192.0.2.2\"; mac = \"02:00:00:00:02:01\"; },\n"
 	"  { address = \"2001:db8:f::2\"; mac = \"02:00:00:00:02:03\"; },\n"
@@ -58,6 +58,7 @@ static const char form[] =
 	"    action = \"protect\"; out = \"out-nat\"; in = \"in-nat\"; } );\n"
 	"%s\n";
 
+const char *desk_routes = "";
 struct control desk;
 uint64_t desk_now;
 bool desk_link[2], desk_link_told[2];
@@ -157,7 +158,7 @@ static const struct control_io io = {io_send, io_listen, io_has_link, io_active,
 
 void desk_conf_write(FILE *f, const char *more, const char *sa)
 {
-	fprintf(f, form, sa, more);
+	fprintf(f, form, desk_routes, sa, more);
 }
 
 struct conf *desk_conf(const char *more, const char *sa)
@@ -165,7 +166,7 @@ struct conf *desk_conf(const char *more, const char *sa)
 	char text[8192];
 	struct conf *conf;
 
-	snprintf(text, sizeof(text), form, sa, more);
+	snprintf(text, sizeof(text), form, desk_routes, sa, more);
 	conf = harness_conf(text, strlen(text), stderr);
 	assert_non_null(conf);
 	return conf;

@@ -16,6 +16,7 @@
 
 enum { LAN, WAN };
 
+extern const char *desk_routes; // more routes of all configurations, each with a comma in front
 extern struct control desk;
 extern uint64_t desk_now;             // milliseconds
 extern bool desk_link[2];             // whether it is up

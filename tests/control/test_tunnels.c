@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tunnels that routes lead into, with SAs of IKE: one place has the SA that sends, or none while
 // the tunnel is down. As policies, two peers cannot have the same selectors.
+#include "collect.h"
+#include "configure.h"
 #include "ike_desk.h"
 #include "tunnel_state.h"
 
@@ -162,6 +164,53 @@ static void test_down_without_answers(void **state)
 	expect_sends_by("ike.a.out");
 }
 
+// The tunnel that the route to 10.9.0.0/16 leads into, or the port by which other routes go.
+static void expect_by(const char *name, const char *unused)
+{
+	const struct ip_addr to = addr_of("10.9.0.1");
+	struct routes_view r;
+
+	assert_string_equal(desk.snapshot->iface[desk_route(&to)->iface].name, name);
+	for (unsigned int i = 0; collect_routes(&r, &desk, i); i++)
+		if (r.to.len == 96 + 16)
+			assert_string_equal(r.unused, unused);
+}
+
+static void reload_with(const char *route)
+{
+	desk_routes = route;
+	desk_reload(TUNNEL, "");
+	desk_routes = "";
+	desk_worker_passes();
+	configure_retire(&desk);
+}
+
+#define ROUTE ", { to = \"10.9.0.0/16\"; tunnel = \"cloud\"; "
+
+static void test_skip(void **state)
+{
+	(void)state;
+	reload_with(ROUTE "down = \"skip\"; }");
+	expect_by("wan", "tunnel_down"); // from the first moment, as it has no SA
+	ask_if_id("a.in", "in", 0x10000, 42);
+	ask_if_id("a.out", "out", 0x10001, 42);
+	ask_done();
+	desk_wait(100);
+	expect_by("cloud", "-");
+	tunnel_state_order(&desk, "cloud", true, desk_now);
+	desk_wait(100);
+	expect_by("wan", "tunnel_down");
+	reload_with(ROUTE "down = \"skip\"; }");
+	expect_by("wan", "tunnel_down");
+	reload_with(ROUTE "}");
+	expect_by("cloud", "-");
+	reload_with(ROUTE "down = \"skip\"; }");
+	expect_by("wan", "tunnel_down");
+	tunnel_state_order(&desk, "cloud", false, desk_now);
+	desk_wait(100);
+	expect_by("cloud", "-");
+}
+
 static void test_mtu(void **state)
 {
 	uint16_t mtu;
@@ -259,6 +308,7 @@ int main(void)
 		ike_desk_test(test_down_by_command),
 		ike_desk_test(test_down_with_link_or_sa),
 		ike_desk_test(test_down_without_answers),
+		ike_desk_test(test_skip),
 		ike_desk_test(test_mtu),
 		ike_desk_test(test_second_peer_is_refused),
 		ike_desk_test(test_same_peer_is_accepted),

@@ -12,6 +12,7 @@ static const char base[] =
 	"  { to = \"0.0.0.0/0\"; via = \"192.0.2.254\"; },\n"
 	"  { to = \"10.2.0.0/16\"; tunnel = \"b\"; },\n"
 	"  { to = \"172.16.0.0/12\"; tunnel = \"b\"; },\n"
+	"  { to = \"10.6.0.0/16\"; tunnel = \"b\"; down = \"skip\"; },\n"
 	"  { to = \"10.3.0.0/16\"; tunnel = \"c\"; },\n"
 	"  { to = \"10.9.0.0/16\"; type = \"blackhole\"; } );\n"
 	"neighbours = (\n"

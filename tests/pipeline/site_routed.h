@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gateway A with tunnels that routes lead into. Its two peers have the same selectors, everything:
 //
-//   10.1.0.0/24 --[LAN] A [WAN]-- 192.0.2.2 "b"  10.2.0.0/16, and 172.16.0.0/12
+//   10.1.0.0/24 --[LAN] A [WAN]-- 192.0.2.2 "b"  10.2.0.0/16, 172.16.0.0/12, and
+//                                              10.6.0.0/16 with skip
 //                              \-- 192.0.2.3 "c"  10.3.0.0/16
 //
 // Without tunnels a default route leads to 192.0.2.254, and a policy lets everything out in clear.

@@ -172,6 +172,26 @@ static void test_one_store_takes_it_down(void **state)
 	gateway_free(g);
 }
 
+// The next packet of a flow goes by another route, and then into the tunnel again.
+static void test_skip(void **state)
+{
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.6.7.7"));
+	struct gateway *g = site_routed("", "");
+	const struct spd_policy *b = spd_at(g->snapshot->spd, spd_count_policies(g->snapshot->spd));
+
+	(void)state;
+	expect_into(g, "10.6.7.7", "to-b");
+	objects_out_set(g->snapshot->objects, b->number, NULL);
+	expect_dropped(g, &f, DROP_TUNNEL_DOWN);
+	build_routes_skip(g->snapshot);
+	gateway_expect_sent(g, &f, WAN);
+	gateway_expect_sent(g, &f, WAN);
+	objects_out_set(g->snapshot->objects, b->number, b->out);
+	build_routes_skip(g->snapshot);
+	expect_into(g, "10.6.7.7", "to-b");
+	gateway_free(g);
+}
+
 static void test_from_one_tunnel_into_another(void **state)
 {
 	struct gateway *g = site_routed("", "");
@@ -367,6 +387,7 @@ int main(void)
 		pipeline_test(test_clear_text_from_tunnels_source),
 		pipeline_test(test_down_sends_nothing_in_clear),
 		pipeline_test(test_one_store_takes_it_down),
+		pipeline_test(test_skip),
 		pipeline_test(test_from_one_tunnel_into_another),
 		pipeline_test(test_replies_go_back),
 		pipeline_test(test_rules_match_tunnels),
