@@ -3,6 +3,10 @@
 // remembers so that its next packet notices a change. Workers.
 #pragma once
 
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
 #include "route.h"
 #include "worker.h"
 
@@ -14,30 +18,80 @@ uint64_t egress_of(const struct worker *w, const struct pkt *p);
 bool egress_find_again(struct worker *w, const struct pkt *p, struct flow *f, unsigned int dir,
 	struct flow_decision *d);
 
-// Sets next hop and SA of a packet that no policy sends through an SA. False: its route has
-// changed, or the tunnel that it leads into is down.
+// Where the packets of flows with the same egress go. In a burst most go where the last one went,
+// which is found once for them: a change concerns packets that are received after it.
+struct egress {
+	uint64_t of; // the egress of the flows; 0: of none
+	struct sa_out *sa;
+	const struct nexthop *nexthop;
+	struct burst *next; // that they are added to; NULL: they are punted
+};
+
+static_assert(offsetof(struct pkt, nexthop) - offsetof(struct pkt, sa_out) ==
+		      offsetof(struct egress, nexthop) - offsetof(struct egress, sa),
+	"copied at once");
+
+static __rte_always_inline void egress_set(struct pkt *p, const struct egress *e)
+{
+	memcpy(&p->sa_out, &e->sa, sizeof(e->sa) + sizeof(e->nexthop));
+}
+
+static __rte_always_inline void egress_protect(
+	struct worker *w, uint64_t of, struct sa_out *sa, struct egress *e)
+{
+	e->of = of;
+	e->sa = sa;
+	e->nexthop = NULL;
+	e->next = &w->protect;
+	sa_out_prefetch(sa, w->sa_place);
+}
+
+static __rte_always_inline void egress_clear(
+	struct worker *w, uint64_t of, const struct nexthop *nexthop, struct egress *e)
+{
+	e->of = of;
+	e->sa = NULL;
+	e->nexthop = nexthop;
+	e->next = iface_is_port(nexthop->iface) ? &w->forward : NULL;
+}
+
+// The same for a flow that no policy sends through an SA.
 static __rte_always_inline bool egress_follow(
-	const struct worker *w, struct pkt *p, const struct flow_decision *d)
+	struct worker *w, uint64_t of, uint16_t policy, struct egress *e)
 {
 	const struct route_slots *routes = route_slots(w->snapshot->routes);
-	const uint32_t number = (uint32_t)d->egress >> FLOW_NUMBER_SHIFT;
+	const uint32_t number = (uint32_t)of >> FLOW_NUMBER_SHIFT;
 	struct sa_out *sa;
 
-	p->sa_out = NULL;
-	if ((d->egress & FLOW_ROUTE) == 0) {
-		p->nexthop = flow_egress_nexthop(d->egress);
+	if ((of & FLOW_ROUTE) == 0) {
+		egress_clear(w, of, flow_egress_nexthop(of), e);
 		return true;
 	}
-	if (!route_is_at(routes, (uint32_t)(d->egress >> 32), number))
+	if (!route_is_at(routes, (uint32_t)(of >> 32), number))
 		return false;
-	if ((d->egress & FLOW_TUNNEL) == 0) {
-		p->nexthop = route_nexthop(routes, number);
+	if ((of & FLOW_TUNNEL) == 0) {
+		egress_clear(w, of, route_nexthop(routes, number), e);
 		return true;
 	}
-	sa = objects_out(w->snapshot->objects, d->by.out);
-	if (sa == NULL)
+	sa = objects_out(w->snapshot->objects, policy);
+	if (unlikely(sa == NULL))
 		return false;
-	p->sa_out = sa;
-	p->nexthop = NULL;
+	egress_protect(w, of, sa, e);
+	return true;
+}
+
+// Finds where the packets of flows with an egress go. policy: the number of their outbound policy.
+// False: there is no SA, the route has changed, or the tunnel that it leads into is down.
+static __rte_always_inline bool egress_find(
+	struct worker *w, uint64_t of, uint16_t policy, struct egress *e)
+{
+	struct sa_out *sa;
+
+	if (unlikely((of & FLOW_PROTECT) == 0))
+		return egress_follow(w, of, policy, e);
+	sa = flow_egress_sa(of);
+	if (unlikely(sa == NULL))
+		return false;
+	egress_protect(w, of, sa, e);
 	return true;
 }

@@ -215,56 +215,50 @@ static __rte_always_inline bool has_decision(const struct worker *w, uint32_t ge
 static __rte_noinline enum drop transit_tracked(struct worker *w, struct pkt *p,
 	const struct flow_pkt *fp, struct flow *f, union flow_deciders by)
 {
-	struct decided_run run[2] = {{.packets = 0}};
 	enum drop d = flow_track_unusual(w->flows, w->id, f, fp, w->now_ms);
+	struct decided_run run[2] = {{.packets = 0}};
 
 	w->by = by;
-	if (likely(d == DROP_NONE))
-		decided_run_count(w, decided_run_add(w, run, by, p->sa_out, fp->ip_len));
-	else
+	if (likely(d == DROP_NONE)) {
+		decided_run_add(decided_run_begin(decided_of_policy(w, 0), run, by, p), fp->ip_len);
+		decided_run_count(w, &run[1]);
+	} else {
 		d = transit_invalid(w, p, fp, d);
+	}
 	if (d == DROP_NONE)
 		transit_enqueue(w, p, fp, f);
 	return d;
 }
 
-// The rest of transit_fast_path(). by_policy: a policy sends the packet through p->sa_out.
-static __rte_always_inline enum drop pass(struct worker *w, struct pkt *p,
-	const struct flow_pkt *fp, struct flow_dir *own, const struct flow_decision *d,
-	struct decided_run **run, uint32_t now, const bool by_policy)
-{
-	p->in_by = p->sa_in != NULL ? d->by.in : 0;
-	if (TRACED)
-		trace_flow(w, p, flow_of_dir(own, fp->dir), d->by);
-	if (unlikely(!flow_track_ordinary(own, fp, d->shown, now)))
-		return transit_tracked(w, p, fp, flow_of_dir(own, fp->dir), d->by);
-	*run = decided_run_add(w, *run, d->by, p->sa_out, fp->ip_len);
-	if (by_policy || p->sa_out != NULL)
-		burst_add(&w->protect, p);
-	else
-		transit_forward(w, p, fp, flow_of_dir(own, fp->dir), d->by.rule);
-	return DROP_NONE;
-}
-
 #define STALE DROP_COUNT // no drop: the packet has to take the slow path
 
-// A packet with a cached decision. STALE: it does not fit any more.
+// A packet with a cached decision. *run: that of the last packet, and then of this one; none: the
+// counters of policy 0. STALE: the decision does not fit any more.
 static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct pkt *p,
 	const struct flow_pkt *fp, struct flow_dir *own, const struct flow_decision *d,
-	struct decided_run **run, uint32_t now)
+	struct decided *none, struct decided_run **run, uint32_t now)
 {
-	if (likely((d->egress & FLOW_PROTECT) != 0)) {
-		struct sa_out *sa = flow_egress_sa(d->egress);
+	struct decided_run *r = *run;
+	uint64_t octets;
 
-		if (unlikely(sa == NULL))
-			return STALE;
-		p->sa_out = sa;
-		p->nexthop = NULL;
-		return pass(w, p, fp, own, d, run, now, true);
-	}
-	if (unlikely(!egress_follow(w, p, d)))
+	if (unlikely(r->by.all != d->by.all))
+		*run = r = decided_run_begin(none, r, d->by, p);
+	if (unlikely(r->to.of != d->egress) &&
+		unlikely(!egress_find(w, d->egress, r->by.out, &r->to)))
 		return STALE;
-	return pass(w, p, fp, own, d, run, now, false);
+	egress_set(p, &r->to);
+	p->in_by = r->in_by;
+	if (TRACED)
+		trace_flow(w, p, flow_of_dir(own, fp->dir), r->by);
+	octets = fp->ip_len;
+	if (unlikely(!flow_track_ordinary(own, fp, d->shown, now)))
+		return transit_tracked(w, p, fp, flow_of_dir(own, fp->dir), r->by);
+	decided_run_add(r, octets);
+	if (likely(r->to.next != NULL))
+		burst_add(r->to.next, p);
+	else
+		host_punt_flow(w, p, fp, flow_of_dir(own, fp->dir), r->by.rule);
+	return DROP_NONE;
 }
 
 // First checks of the slow path. Sets *through if the packet is to be forwarded or punted. Local
@@ -303,6 +297,7 @@ static enum drop transit_slow_path(struct worker *w, struct pkt *p, const struct
 {
 	struct flow_decision decision;
 	struct decided_run run[2] = {{.packets = 0}}, *last = run;
+	struct decided *none = decided_of_policy(w, 0);
 	struct flow_dir *own;
 	enum drop d;
 
@@ -310,12 +305,13 @@ static enum drop transit_slow_path(struct worker *w, struct pkt *p, const struct
 		f = flow_find(w->flows, fp);
 	own = f != NULL ? &f->dir[fp->dir] : NULL;
 	if (has_decision(w, w->snapshot->flow_generation, p, fp, &own, &decision, false)) {
-		d = transit_fast_path(w, p, fp, own, &decision, &last, w->now_ms);
+		d = transit_fast_path(w, p, fp, own, &decision, none, &last, w->now_ms);
 		if (d == STALE &&
 			egress_find_again(w, p, flow_of_dir(own, fp->dir), fp->dir, &decision))
-			d = transit_fast_path(w, p, fp, own, &decision, &last, w->now_ms);
+			d = transit_fast_path(w, p, fp, own, &decision, none, &last, w->now_ms);
 		if (d != STALE) {
-			decided_run_count(w, last);
+			if (last != run)
+				decided_run_count(w, last);
 			return d;
 		}
 	}
@@ -424,6 +420,7 @@ void transit_burst(struct worker *w)
 	struct burst *b = &w->transit;
 	const struct flow_pkt *fp = w->flow_pkt;
 	struct decided_run runs[RX_BURST_MAX + 1], *run = runs;
+	struct decided *none = decided_of_policy(w, 0);
 	unsigned int n;
 
 	*run = (struct decided_run){.packets = 0}; // no policy decided about it
@@ -449,7 +446,7 @@ void transit_burst(struct worker *w)
 			continue;
 		}
 
-		enum drop d = transit_fast_path(w, p, fp, own, &decision, &run, now);
+		enum drop d = transit_fast_path(w, p, fp, own, &decision, none, &run, now);
 
 		if (likely(d == DROP_NONE))
 			continue;

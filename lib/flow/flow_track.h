@@ -62,7 +62,7 @@ static inline void flow_counter_add(_Atomic uint64_t *counter, uint64_t n)
 		memory_order_relaxed);
 }
 
-static inline void flow_count_packet(struct flow_dir *own, uint16_t octets, uint32_t now)
+static inline void flow_count_packet(struct flow_dir *own, uint64_t octets, uint32_t now)
 {
 	atomic_store_explicit(&own->seen, now, memory_order_relaxed);
 	flow_counter_add(&own->packets, 1);
@@ -87,7 +87,7 @@ static __rte_always_inline bool ct_tcp_track_ordinary(struct flow *f, const stru
 static __rte_always_inline bool flow_track_ordinary(
 	struct flow_dir *own, const struct flow_pkt *p, uint16_t shown, uint32_t now)
 {
-	const uint16_t octets = p->ip_len;
+	const uint64_t octets = p->ip_len;
 
 	if (unlikely((shown & FLOW_SETTLED) == 0))
 		return false;

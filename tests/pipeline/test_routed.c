@@ -51,6 +51,42 @@ static void test_route_chooses_tunnel(void **state)
 	gateway_free(g);
 }
 
+// Packets of known flows that go different paths, in one burst.
+static void test_burst_of_known_flows(void **state)
+{
+	static const char *const dst[] = {
+		"10.2.7.7", "10.3.7.7", "8.8.8.8", "172.16.9.9", "172.16.9.9", "10.3.7.7"};
+	struct gateway *g = site_routed("", "");
+	struct peer b = peer_new(g, "to-b"), c = peer_new(g, "to-c");
+	struct peer *const to[] = {&b, &c, &b, &b, &c}; // packets in clear are sent last
+	const struct frame *in[] = {NULL, NULL, NULL, NULL, NULL};
+	uint8_t inner[FRAME_MAX];
+	struct frame f[COUNT_OF(dst)];
+
+	(void)state;
+	for (unsigned int i = 0, k = 0; i < COUNT_OF(dst); i++) {
+		f[i] = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", dst[i]));
+		if (i != 2)
+			in[k++] = &f[i];
+	}
+	for (unsigned int pass = 0; pass < 2; pass++) {
+		gateway_pass(g, f, COUNT_OF(f));
+		expect_all_sent(g, COUNT_OF(f), WAN);
+		for (unsigned int i = 0; i < COUNT_OF(to); i++) {
+			const struct frame right = frame_after_hops(in[i], 1);
+
+			assert_int_equal(
+				peer_open(to[i], &g->sent[i], inner), frame_packet_len(&right));
+			assert_memory_equal(inner, frame_packet(&right), frame_packet_len(&right));
+		}
+		assert_int_equal(frame_packet(&g->sent[5])[16], 8);
+	}
+	assert_int_equal(gateway_policy_decided(g, "clear").packets, 2);
+	peer_free(&b);
+	peer_free(&c);
+	gateway_free(g);
+}
+
 // A wrong source is audited, as a packet that no policy allows out of its SA is.
 static void test_source_is_audited(void **state)
 {
@@ -381,6 +417,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_route_chooses_tunnel),
+		pipeline_test(test_burst_of_known_flows),
 		pipeline_test(test_source_check),
 		pipeline_test(test_source_is_audited),
 		pipeline_test(test_loose_needs_a_route),
