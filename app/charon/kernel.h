@@ -108,8 +108,36 @@ void policies_forget(struct kernel *k);
 // Adds all of them again: the gateway has none any more.
 void policies_restore(struct kernel *k);
 
-// Asks charon for an SA of the policy with this name.
-void policy_acquire(struct kernel *k, const char *name);
+// A packet for which the gateway has no SA.
+struct acquire {
+	char policy[NAME_SIZE];
+	uint32_t if_id; // of the tunnel that it would go into; 0: none, the policy matches
+	host_t *source, *destination;
+};
+
+// Asks charon for an SA.
+void policy_acquire(struct kernel *k, const struct acquire *a);
+
+// policy_settings.c: the values that the gateway's policies for one of charon's share, without
+// name, reqid and addresses. False, after a message, if the gateway does not support them.
+#define SETTINGS_SIZE 256
+bool policy_settings(char settings[SETTINGS_SIZE], const kernel_ipsec_policy_id_t *id,
+	const kernel_ipsec_manage_policy_t *data);
+
+static inline traffic_selector_t *local_of(const kernel_ipsec_policy_id_t *id)
+{
+	return id->dir == POLICY_OUT ? id->src_ts : id->dst_ts;
+}
+
+static inline traffic_selector_t *remote_of(const kernel_ipsec_policy_id_t *id)
+{
+	return id->dir == POLICY_OUT ? id->dst_ts : id->src_ts;
+}
+
+static inline bool policy_is_trap(const kernel_ipsec_manage_policy_t *data)
+{
+	return data->type == POLICY_IPSEC && data->prio == POLICY_PRIORITY_ROUTED;
+}
 
 // reauth.c: has the SA, which is late, send after a while.
 void reauth_wait(struct kernel *k, const struct kernel_sa *sa);

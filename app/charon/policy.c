@@ -3,12 +3,11 @@
 // pair of selectors, class and reqid; of a range of addresses, one for each of its prefixes. While
 // keys change, several CHILD_SAs use one: the gateway sends by the newest SA with the reqid, and
 // receives by all. With an if_id, charon's policies mean a tunnel of the gateway, which has no
-// policies for it.
+// policies for it; a trap asks for its SAs.
 #include "kernel.h"
 
 #include <arpa/inet.h>
 
-#define TEXT_SIZE       256              // of settings
 #define PIECES_MAX      64u              // policies of the gateway for one of charon's
 #define PIECE_NAME_SIZE (NAME_SIZE + 11) // with a hyphen and a number
 
@@ -25,94 +24,20 @@ struct policy {
 	uint32_t number; // the gateway's
 	uint32_t peer;   // whose share it uses, as kernel_peer()
 	bool bypass;
-	uint32_t if_id;           // 0: none
-	unsigned int pieces;      // policies of the gateway
-	char settings[TEXT_SIZE]; // without name, reqid and addresses
+	bool trap;
+	uint32_t if_id;               // 0: none
+	unsigned int pieces;          // policies of the gateway
+	char settings[SETTINGS_SIZE]; // without name, reqid and addresses
 	traffic_selector_t *local, *remote;
 	linked_list_t *uses; // struct use
 };
 
 // --- selectors ---
 
-static traffic_selector_t *local_of(const kernel_ipsec_policy_id_t *id)
-{
-	return id->dir == POLICY_OUT ? id->src_ts : id->dst_ts;
-}
-
-static traffic_selector_t *remote_of(const kernel_ipsec_policy_id_t *id)
-{
-	return id->dir == POLICY_OUT ? id->dst_ts : id->src_ts;
-}
-
 static bool has_selectors(const struct policy *p, const kernel_ipsec_policy_id_t *id)
 {
 	return p->local->equals(p->local, local_of(id)) &&
 	       p->remote->equals(p->remote, remote_of(id));
-}
-
-// Writes the ports of an end of a policy. False, after a message, if it cannot have them.
-static bool ports_write(FILE *f, const char *end, traffic_selector_t *ts)
-{
-	uint16_t from = ts->get_from_port(ts), to = ts->get_to_port(ts);
-	uint8_t proto = ts->get_protocol(ts);
-
-	if (from > to) {
-		DBG1(DBG_KNL, "culvert: the gateway has no policy for packets without ports alone");
-		return false;
-	}
-	if (from == 0 && to == UINT16_MAX)
-		return true;
-	if (proto != IPPROTO_ICMP && proto != IPPROTO_ICMPV6)
-		fprintf(f, " %s_port = \"%u-%u\";", end, from, to);
-	else if (from == to)
-		fprintf(f, " %s_icmp = \"%u/%u\";", end, from >> 8, from & 0xff);
-	else if (from >> 8 == to >> 8)
-		fprintf(f, " %s_icmp = \"%u/%u-%u\";", end, from >> 8, from & 0xff, to & 0xff);
-	else
-		fprintf(f, " %s_icmp = \"%u-%u\";", end, from >> 8, to >> 8);
-	return true;
-}
-
-// Number of bits that a selector compares; of a range, the bits that all of its addresses share.
-static unsigned int bits_of(traffic_selector_t *ts)
-{
-	bool all_ports = ts->get_from_port(ts) == 0 && ts->get_to_port(ts) == UINT16_MAX;
-	uint8_t bits;
-	host_t *net;
-
-	ts->to_subnet(ts, &net, &bits);
-	net->destroy(net);
-	return bits + !all_ports;
-}
-
-// Values that its policies share. False, after a message, if the gateway does not support them.
-static bool settings_write(
-	char settings[TEXT_SIZE], kernel_ipsec_policy_id_t *id, kernel_ipsec_manage_policy_t *data)
-{
-	traffic_selector_t *local = local_of(id), *remote = remote_of(id);
-	unsigned int proto = max(local->get_protocol(local), remote->get_protocol(remote));
-	unsigned int narrow = (bits_of(local) + bits_of(remote)) * 2 + (proto != 0);
-	FILE *f = fmemopen(settings, TEXT_SIZE, "w");
-	bool good;
-
-	if (f == NULL)
-		return false;
-	good = ports_write(f, "local", local) && ports_write(f, "remote", remote);
-	if (proto != 0)
-		fprintf(f, " proto = %u;", proto);
-	// charon's classes come first, then narrower selectors before wider ones.
-	fprintf(f, " priority = 0x%x;",
-		data->manual_prio != 0 ? data->manual_prio
-				       : (data->prio + 1) * 100000u - narrow * 8);
-	if (data->type == POLICY_IPSEC)
-		fprintf(f, " action = \"protect\";%s",
-			data->prio == POLICY_PRIORITY_ROUTED ? " trap = true;" : "");
-	else
-		fprintf(f, " action = \"%s\";", data->type == POLICY_PASS ? "bypass" : "discard");
-	if (id->if_id != 0)
-		fprintf(f, " if_id = %u;", id->if_id);
-	fclose(f);
-	return good;
 }
 
 // --- policies of the gateway for one of charon's ---
@@ -335,6 +260,7 @@ static struct policy *policy_make(struct kernel *k, const char *settings, uint32
 		.number = number,
 		.peer = kernel_peer(),
 		.bypass = data->type == POLICY_PASS,
+		.trap = policy_is_trap(data),
 		.if_id = id->if_id,
 		.local = local->clone(local),
 		.remote = remote->clone(remote),
@@ -353,7 +279,7 @@ status_t policy_add(
 	struct kernel *k, kernel_ipsec_policy_id_t *id, kernel_ipsec_manage_policy_t *data)
 {
 	const char *unknown = policy_unknown(id, data);
-	char settings[TEXT_SIZE];
+	char settings[SETTINGS_SIZE];
 	uint32_t number = 0;
 	struct policy *p;
 	struct use *use;
@@ -364,7 +290,7 @@ status_t policy_add(
 		DBG1(DBG_KNL, "culvert: the gateway has no %s", unknown);
 		return NOT_SUPPORTED;
 	}
-	if (!settings_write(settings, id, data))
+	if (!policy_settings(settings, id, data))
 		return NOT_SUPPORTED;
 	if (data->type == POLICY_IPSEC)
 		number = group_number_of(k, data->sa->reqid, local_of(id), remote_of(id));
@@ -421,14 +347,14 @@ status_t policy_query(struct kernel *k, kernel_ipsec_policy_id_t *id, time_t *us
 status_t policy_del(
 	struct kernel *k, kernel_ipsec_policy_id_t *id, kernel_ipsec_manage_policy_t *data)
 {
-	char settings[TEXT_SIZE];
+	char settings[SETTINGS_SIZE];
 	struct policy *p;
 	struct use *use;
 	bool ok;
 
 	if (id->dir == POLICY_FWD)
 		return SUCCESS;
-	p = settings_write(settings, id, data) ? policy_used(k, settings, id, data) : NULL;
+	p = policy_settings(settings, id, data) ? policy_used(k, settings, id, data) : NULL;
 	if (p == NULL)
 		return NOT_FOUND;
 	use = use_find(p, id, data);
@@ -442,7 +368,16 @@ status_t policy_del(
 	return ok ? SUCCESS : FAILED;
 }
 
-void policy_acquire(struct kernel *k, const char *name)
+// Whether the policy asks for SAs of the gateway's policy with the name, or of its tunnel.
+static bool asks(const struct policy *p, const struct acquire *a)
+{
+	if (a->if_id == 0)
+		return is_piece(p, a->policy);
+	return p->trap && p->if_id == a->if_id && p->local->includes(p->local, a->source) &&
+	       p->remote->includes(p->remote, a->destination);
+}
+
+void policy_acquire(struct kernel *k, const struct acquire *a)
 {
 	traffic_selector_t *local = NULL, *remote = NULL;
 	enumerator_t *e;
@@ -452,7 +387,7 @@ void policy_acquire(struct kernel *k, const char *name)
 	k->mutex->lock(k->mutex);
 	e = k->policies->create_enumerator(k->policies);
 	while (local == NULL && e->enumerate(e, &p))
-		if (is_piece(p, name)) {
+		if (asks(p, a)) {
 			reqid = p->reqid;
 			local = p->local->clone(p->local);
 			remote = p->remote->clone(p->remote);

@@ -13,6 +13,9 @@
 #include "peers.h"
 #include "retire.h"
 #include "sa_table.h"
+#include "tunnel_state.h"
+
+#define ASK_AGAIN_MS 1000
 
 struct applying {
 	struct control *c;
@@ -332,18 +335,35 @@ void ike_stop(struct control *c)
 	c->ike = (struct ike_state){0};
 }
 
+// When IKE was last asked for an SA of the policy, which has none; NULL: it is not asked.
+static uint64_t *asked_of(struct control *c, const struct spd_policy *p)
+{
+	struct ike_policy *o;
+	struct tunnel *t;
+
+	if (!spd_policy_is_routed(p)) {
+		o = ike_policy_find(c, p->name);
+		return o != NULL ? ike_policy_asked(o) : NULL;
+	}
+	t = tunnel_of_policy(&c->tunnels, spd_place(c->snapshot->spd, p));
+	return p->out == NULL && !t->ordered_down ? &t->asked_ms : NULL;
+}
+
 void ike_acquire(struct control *c, const struct event *e, uint64_t now_ms)
 {
 	const struct spd_policy *p = NULL;
 	char from[IP_ADDR_STRLEN], to[IP_ADDR_STRLEN];
-	struct ike_policy *o;
+	uint64_t *asked_ms;
 
 	if (e->generation == c->snapshot->flow_generation) // else it may be gone
 		p = snapshot_policy(c->snapshot, e->policy);
-	o = p != NULL ? ike_policy_find(c, p->name) : NULL;
-	if (o == NULL || !ike_policy_asks(o, now_ms))
+	asked_ms = p != NULL ? asked_of(c, p) : NULL;
+	if (asked_ms == NULL || (*asked_ms != 0 && now_ms < *asked_ms + ASK_AGAIN_MS))
 		return;
-	event_post(ACQUIRE, EVENT_TEXT(p->name), EVENT_NUMBER(p->group),
+	*asked_ms = now_ms;
+	event_post(ACQUIRE, EVENT_TEXT(p->name),
+		EVENT_NUMBER(spd_policy_is_routed(p) ? 0 : p->group),
+		EVENT_NUMBER(spd_policy_is_routed(p) ? (uint32_t)p->group : 0),
 		EVENT_TEXT(ip_addr_format(from, &e->addr)),
 		EVENT_TEXT(ip_addr_format(to, &e->peer)), EVENT_NUMBER(e->proto),
 		EVENT_NUMBER(rte_be_to_cpu_16(e->addr_port)),

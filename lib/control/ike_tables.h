@@ -45,8 +45,8 @@ void ike_policy_open(struct control *c, const struct ike_policy *o);
 // dropped meanwhile.
 void ike_policy_delete(struct control *c, struct ike_policy *o);
 
-// Whether IKE is to be asked for an SA of the policy: at most once a second.
-bool ike_policy_asks(struct ike_policy *o, uint64_t now_ms);
+// When IKE was last asked for an SA of the policy.
+uint64_t *ike_policy_asked(struct ike_policy *o);
 
 // Outbound or inbound SA i of the group, as of sa_options_group(), the newest first; NULL: there
 // are no more.

@@ -68,6 +68,7 @@ struct tunnel {
 	enum tunnel_state state; // that of life, TUNNEL_FAILING, TUNNEL_STOPPED or TUNNEL_DOWN
 	enum tunnel_down down;   // of a tunnel that routes lead into
 	bool ordered_down;
+	uint64_t asked_ms; // when IKE was last asked for an SA; 0: never
 	struct tunnel_life life;
 	enum drop reason;             // for which it is failing; DROP_NONE: it is not
 	struct tunnel_drops drops[2]; // by enum sa_direction

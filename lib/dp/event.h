@@ -23,7 +23,7 @@ enum event_kind {
 	EVENT_PEER_ENDPOINT, // the peer of the inbound SA spi sends from addr and addr_port
 	EVENT_RULE,          // a rule with log has decided about a packet from addr to peer
 	EVENT_AUDIT,         // a packet from addr to peer was dropped for an audited reason
-	EVENT_SA_NEEDED,     // a packet matched policy, which has no SA to send by
+	EVENT_SA_NEEDED,     // a packet is to go by policy, or tunnel, which has no SA
 };
 
 // Shares of the ring, of which each port has its own part.

@@ -296,11 +296,12 @@ enum drop policy_protect(struct worker *w, struct pkt *p, const struct spd_polic
 
 // The packet is to be protected by the SA of a tunnel that routes lead into. The control thread
 // finds a moment later that the SA is stopped, or its peer not known.
-static enum drop protect_by_route(
-	const struct worker *w, struct pkt *p, const struct spd_policy *tunnel)
+static enum drop protect_by_route(struct worker *w, struct pkt *p, const struct spd_policy *tunnel)
 {
 	struct sa_out *sa = objects_out(w->snapshot->objects, tunnel->number);
 
+	if (tunnel->out == NULL)
+		ask_for_sa(w, p, tunnel);
 	if (sa == NULL || sa_out_path(sa)->nexthop == NULL ||
 		atomic_load_explicit(&sa->sa.per_packet.stop, memory_order_relaxed) != DROP_NONE)
 		return DROP_TUNNEL_DOWN;

@@ -266,7 +266,7 @@ static struct event needed(const char *of)
 static void test_acquire(void **state)
 {
 	static const char expected[] =
-		"event=acquire\tseverity=info\tpolicy=ike.p\treqid=7\tsource=10.1.0.5\t"
+		"event=acquire\tseverity=info\tpolicy=ike.p\treqid=7\tif_id=0\tsource=10.1.0.5\t"
 		"destination=10.4.0.5\tproto=17\tsource_port=1000\tdestination_port=53";
 	struct event old;
 

@@ -211,6 +211,45 @@ static void test_skip(void **state)
 	expect_by("cloud", "-");
 }
 
+// IKE is asked at most once a second, and not while an operator holds the tunnel down.
+static void test_acquire(void **state)
+{
+	static const char expected[] =
+		"event=acquire\tseverity=info\tpolicy=cloud\treqid=0\tif_id=42\tsource=10.1.0.5\t"
+		"destination=10.9.0.1\tproto=17\tsource_port=1000\tdestination_port=53";
+	struct event needed = {.kind = EVENT_SA_NEEDED,
+		.port = LAN,
+		.addr = addr_of("10.1.0.5"),
+		.peer = addr_of("10.9.0.1"),
+		.proto = 17,
+		.addr_port = RTE_BE16(1000),
+		.peer_port = RTE_BE16(53)};
+
+	(void)state;
+	desk_reload(TUNNEL, "");
+	desk_wait(100);
+	needed.policy = cloud()->number;
+	desk_forget();
+	desk_event(needed);
+	desk_expect_event(expected);
+	desk_event(needed);
+	desk_expect_no_event();
+	desk_wait(1000);
+	desk_event(needed);
+	desk_expect_event(expected);
+	tunnel_state_order(&desk, "cloud", true, desk_now);
+	desk_wait(1000);
+	desk_forget();
+	desk_event(needed);
+	desk_expect_no_event();
+	tunnel_state_order(&desk, "cloud", false, desk_now);
+	begin();
+	desk_wait(1000);
+	desk_forget();
+	desk_event(needed);
+	desk_expect_no_event();
+}
+
 static void test_mtu(void **state)
 {
 	uint16_t mtu;
@@ -309,6 +348,7 @@ int main(void)
 		ike_desk_test(test_down_with_link_or_sa),
 		ike_desk_test(test_down_without_answers),
 		ike_desk_test(test_skip),
+		ike_desk_test(test_acquire),
 		ike_desk_test(test_mtu),
 		ike_desk_test(test_second_peer_is_refused),
 		ike_desk_test(test_same_peer_is_accepted),

@@ -208,6 +208,30 @@ static void test_one_store_takes_it_down(void **state)
 	gateway_free(g);
 }
 
+// Each packet that finds no SA may ask for one, also that of a known flow.
+static void test_tunnel_without_sa_asks(void **state)
+{
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.7.7"));
+	struct gateway *g = site_routed("", "");
+	struct spd *spd = g->snapshot->spd;
+	const struct spd_policy *b = spd_at(spd, spd_count_policies(spd));
+	struct event e;
+
+	(void)state;
+	expect_into(g, "10.2.7.7", "to-b");
+	objects_out_set(g->snapshot->objects, b->number, NULL);
+	expect_dropped(g, &f, DROP_TUNNEL_DOWN); // by command
+	assert_false(worker_event_dequeue(g->w, &e));
+	spd_set_out(spd, b, NULL);
+	expect_dropped(g, &f, DROP_TUNNEL_DOWN);
+	assert_true(worker_event_dequeue(g->w, &e));
+	assert_int_equal(e.kind, EVENT_SA_NEEDED);
+	assert_int_equal(e.policy, b->number);
+	expect_dropped(g, &f, DROP_TUNNEL_DOWN);
+	assert_false(worker_event_dequeue(g->w, &e));
+	gateway_free(g);
+}
+
 // The next packet of a flow goes by another route, and then into the tunnel again.
 static void test_skip(void **state)
 {
@@ -424,6 +448,7 @@ int main(void)
 		pipeline_test(test_clear_text_from_tunnels_source),
 		pipeline_test(test_down_sends_nothing_in_clear),
 		pipeline_test(test_one_store_takes_it_down),
+		pipeline_test(test_tunnel_without_sa_asks),
 		pipeline_test(test_skip),
 		pipeline_test(test_from_one_tunnel_into_another),
 		pipeline_test(test_replies_go_back),
