@@ -106,6 +106,7 @@ int configure_start(struct control *c, struct snapshot *s)
 	build_link(s, NULL);
 	build_link_end(s);
 	c->ike.redecide = c->routes_changed = false; // there are no flows
+	c->redecide = (struct flow_regions){.any = false};
 	configure_warn(c->conf, s);
 	if (neighbours_set(c, c->conf) < 0) {
 		log_error("out of memory for neighbours: raise memory.size");
@@ -141,6 +142,7 @@ static void publish(struct control *c, struct conf *conf, struct snapshot *s,
 	build_link(s, c->retired);
 	atomic_store_explicit(&c->snapshot, s, memory_order_release);
 	c->ike.redecide = false; // all flows are
+	c->redecide = (struct flow_regions){.any = false};
 	c->retired_token = rte_rcu_qsbr_start(c->qsbr);
 	settings_apply(c, conf);
 	neighbours_unset(c, c->conf, now_ms);

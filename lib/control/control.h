@@ -186,8 +186,10 @@ struct control {
 	unsigned int expiry_next; // SA whose lifetime is checked next
 	unsigned int sas_leaving; // of the configuration, deleted but not yet released
 	bool routes_changed;      // of the kernel, see kernel_routes.h
-	bool tunnels_changed;     // some are up or down, which routes with skip follow
-	bool moves_pending;       // of SAs, see struct sa_out
-	bool udp_ends_moved;      // peers have moved since they were indexed
-	unsigned int peer_next;   // SA whose keepalive is checked next
+	// Of routes that have changed so that flows are to be decided again.
+	struct flow_regions redecide;
+	bool tunnels_changed;   // some are up or down, which routes with skip follow
+	bool moves_pending;     // of SAs, see struct sa_out
+	bool udp_ends_moved;    // peers have moved since they were indexed
+	unsigned int peer_next; // SA whose keepalive is checked next
 };

@@ -27,11 +27,10 @@ static void changed(void *control, const struct route *r, const struct nexthop *
 	struct control *c = control;
 	unsigned int class = class_of(c->snapshot, after);
 
-	(void)r;
 	c->routes_changed = true;
 	// Between protected ports the length of a route counts, too: is_at_peer() of policy.c.
 	if (class != class_of(c->snapshot, before) || class == PROTECTED)
-		c->ike.redecide = true;
+		flow_regions_add(&c->redecide, &r->to);
 }
 
 void kernel_routes_watch(struct control *c)
@@ -62,27 +61,38 @@ int kernel_route_delete(struct control *c, const struct ip_prefix *to)
 	return route_delete(c->snapshot->routes, to, &any, ROUTE_KERNEL);
 }
 
-static void release(struct control *c, void *removed)
+// The part of a batch of changes that follows after a grace period.
+struct batch {
+	struct route_removed removed;
+	struct flow_regions redecide;
+};
+
+// No worker decides by a route of before the batch any more.
+static void batch_end(struct control *c, void *arg)
 {
-	route_table_release(c->snapshot->routes, *(struct route_removed *)removed);
-	free(removed);
+	struct batch *b = arg;
+
+	route_table_release(c->snapshot->routes, b->removed);
+	flow_redecide(c->flows, &b->redecide);
+	free(b);
 }
 
 void kernel_routes_end(struct control *c)
 {
-	struct route_removed *removed;
+	struct batch *b;
 
 	if (c->tunnels_changed)
 		build_routes_skip(c->snapshot);
 	c->tunnels_changed = false;
 	if (!c->routes_changed || c->loading || !objects_reserve(c) || !peers_reroute(c))
 		return;
-	removed = malloc(sizeof(*removed));
-	if (removed == NULL)
+	b = malloc(sizeof(*b));
+	if (b == NULL)
 		return;
 	c->routes_changed = false;
 	c->ike.redecide |= route_table_must_forget(c->snapshot->routes);
 	objects_commit(c);
-	*removed = route_table_removed(c->snapshot->routes);
-	retire_call(c, release, removed);
+	*b = (struct batch){route_table_removed(c->snapshot->routes), c->redecide};
+	c->redecide = (struct flow_regions){.any = false};
+	retire_call(c, batch_end, b);
 }

@@ -13,11 +13,11 @@ int kernel_route_put(struct control *c, const struct ip_prefix *to, const struct
 // Deletes it. Returns 0, or -ENOENT.
 int kernel_route_delete(struct control *c, const struct ip_prefix *to);
 
-// Watches changes of the table: changes that alter more than the next hop of packets give flows a
-// new generation.
+// Watches changes of the table: after a change that alters more than the next hop of packets, the
+// flows from and to its addresses are decided again (flow_redecide()).
 void kernel_routes_watch(struct control *c);
 
-// After a batch: SAs follow the routes to their peers, and routes that have left the table are
-// freed when no worker uses them any more. If there is no memory, or another snapshot is being
-// made, the next call does it. Call it every 100 ms as well.
+// After a batch: SAs follow the routes to their peers. When no worker goes by a former route any
+// more, routes that have left the table are freed, and flows decided again. If there is no memory,
+// or another snapshot is being made, the next call does it. Call it every 100 ms as well.
 void kernel_routes_end(struct control *c);

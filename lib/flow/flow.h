@@ -27,6 +27,7 @@
 #include "addr.h"
 #include "flow_entry.h"
 #include "flow_pkt.h"
+#include "flow_region.h"
 
 struct flow_table;
 
@@ -136,6 +137,12 @@ unsigned int flow_list(struct flow_table *t, const struct flow_filter *filter, u
 // Makes the workers remove the flows that match, each in its part of the table, within one round of
 // flow_tick(). Returns 0, or -EBUSY while they are still at an earlier one.
 int flow_flush(struct flow_table *t, const struct flow_filter *filter);
+
+// Makes the workers remove the decisions of all flows from or to addresses of these regions, within
+// one round of flow_tick(). Call it a grace period after the change for which they are to be
+// decided again, so that no worker still decides as before: a decision that was stored before the
+// call is removed, and one that is stored later knows the change.
+void flow_redecide(struct flow_table *t, const struct flow_regions *regions);
 
 // Workers. worker: 0 to params.workers - 1, used by one thread at a time.
 

@@ -176,9 +176,19 @@ static void entry_tick(struct flow_table *t, struct flow_worker *w, struct flow 
 	}
 }
 
+// Each flow loses its decisions within a round after a call of flow_redecide(): a flow that this
+// round has visited before the call, in the next one, which counts from the beginning of this one.
+static void round_begin(struct flow_worker *w, uint64_t redecided)
+{
+	w->cursor = w->first;
+	w->redecided = w->redecided_now;
+	w->redecided_now = redecided;
+}
+
 void flow_tick(struct flow_table *t, unsigned int worker, uint32_t now, unsigned int n)
 {
 	struct flow_worker *w = &t->worker[worker];
+	const uint64_t redecided = atomic_load_explicit(&t->redecided, memory_order_acquire);
 	// Entries without memory so far hold no flows.
 	uint32_t end = RTE_MAX(w->first, RTE_MIN(w->end, load(&t->n_filled) + 1));
 
@@ -191,8 +201,11 @@ void flow_tick(struct flow_table *t, unsigned int worker, uint32_t now, unsigned
 		rte_prefetch0(&(f + AHEAD)->dir[0]);
 		rte_prefetch0(&(f + AHEAD)->dir[1]);
 		entry_tick(t, w, f, now);
+		if (unlikely(redecided != w->redecided) && flow_word_live(flow_word(f)))
+			flow_redecide_entry(t, w, f);
 		flush_step(t, w);
-		w->cursor = w->cursor + 1 < end ? w->cursor + 1 : w->first;
+		if (++w->cursor >= end)
+			round_begin(w, redecided);
 	}
 	flow_pool_reclaim(t, w);
 }

@@ -284,7 +284,8 @@ static inline void flow_decision_set(
 		atomic_store_explicit(&fd->mark, flow_mark_next(deciding, 0), memory_order_release);
 }
 
-// Worker. Removes the decision, also one that another worker is about to store.
+// Worker. Removes the decision, also one that another worker is about to store. A worker that finds
+// none decides by all that this one has seen.
 static inline void flow_decision_forget(struct flow *f, unsigned int dir)
 {
 	_Atomic uint64_t *mark = &f->dir[dir].mark;
@@ -294,7 +295,7 @@ static inline void flow_decision_forget(struct flow *f, unsigned int dir)
 		next = flow_mark_next(
 			old, flow_mark_generation(old) == FLOW_DECIDING ? FLOW_DECIDING : 0);
 	while (!atomic_compare_exchange_weak_explicit(
-		mark, &old, next, memory_order_relaxed, memory_order_relaxed));
+		mark, &old, next, memory_order_release, memory_order_relaxed));
 }
 
 static inline uint32_t flow_word(const struct flow *f)

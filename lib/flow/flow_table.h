@@ -41,6 +41,8 @@ struct flow_worker {
 	uint32_t hand;       // the bucket that has to make room next
 	uint32_t flush;      // serial of the last one seen
 	uint32_t flush_left; // entries that it still has to look at
+	// Calls of flow_redecide() before its last round began, and before this one did.
+	uint64_t redecided, redecided_now;
 	struct {
 		_Atomic uint64_t created, expired, evicted, flushed, reopened;
 		_Atomic uint64_t refused[DROP_COUNT];
@@ -69,6 +71,8 @@ struct flow_table {
 	_Atomic uint32_t rounds;  // of flow_tick() in FLOW_ROUND_MS, as the shortest timeout needs
 	struct flow_filter flush; // while flush_workers > 0, read by workers
 	_Atomic uint32_t flush_serial;
+	// Calls of flow_redecide(), and by region the last one with it.
+	_Atomic uint64_t redecided, region[FLOW_REGIONS];
 	_Atomic uint32_t n_filled; // entries from 1 on that have memory: no other one is touched
 
 	_Atomic uint32_t flush_workers __rte_cache_aligned; // that have not finished
@@ -208,6 +212,10 @@ uint32_t flow_number(const struct flow_table *t, const struct flow *f);
 // flow with this hash. False if none may be evicted where it looked.
 bool flow_evict(
 	struct flow_table *t, struct flow_worker *w, uint32_t hash, uint32_t holder, uint32_t now);
+
+// flow_redecide.c. Removes the decisions of a flow, if a call of flow_redecide() after the worker's
+// last round began has one of its regions.
+void flow_redecide_entry(const struct flow_table *t, const struct flow_worker *w, struct flow *f);
 
 // flow_list.c
 bool flow_matches(const struct flow *f, uint32_t word, const struct flow_filter *filter);

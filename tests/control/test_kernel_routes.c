@@ -119,6 +119,108 @@ static void test_never_a_destination(void **state)
 	kernel_routes_end(&desk);
 }
 
+static const struct nexthop on_wan = {.kind = NEXTHOP_CONNECTED, .iface = WAN};
+
+// A flow between two addresses, with a decision for its first packets.
+static struct flow *decided_flow(const char *from, const char *to)
+{
+	const struct flow_decision d = {.egress = flow_egress_clear(&on_wan), .ingress = LAN};
+	struct flow_pkt p = {.key.addr = {addr_of(from), addr_of(to)},
+		.key.proto = IPPROTO_UDP,
+		.key.port = {1, 2},
+		.v4 = true};
+	struct flow *f;
+
+	flow_lookup_start(desk.flows, &p);
+	assert_int_equal(flow_insert(desk.flows, 0, &p, 0, 1, &f), DROP_NONE);
+	flow_decision_set(f, 0, desk_flow_generation(), &d);
+	return f;
+}
+
+static bool has_decision(const struct flow *f)
+{
+	struct flow_decision d;
+
+	return flow_decision_get(f, 0, desk_flow_generation(), &d);
+}
+
+static void round_of_flows(void)
+{
+	for (unsigned int i = 0; i < 100; i++)
+		flow_tick(desk.flows, 0, 1, 64);
+}
+
+static void all_decided_again(void)
+{
+	desk_wait(100);
+	desk_worker_passes();
+	desk_wait(100);
+	for (unsigned int i = 0; i < 3; i++)
+		round_of_flows();
+}
+
+// NULL: by the default route.
+static void lead(const struct nexthop *nexthop)
+{
+	const struct ip_prefix prefix = net_of("203.0.113.0/24");
+
+	if (nexthop != NULL)
+		put("203.0.113.0/24", nexthop);
+	else
+		kernel_route_delete(&desk, &prefix);
+}
+
+// A route that alters which sources are admitted, or whether policies apply, has the flows of its
+// region decided again, when no worker goes by the former one.
+static void test_flows_of_its_region(void **state)
+{
+	const struct nexthop lan = {.kind = NEXTHOP_CONNECTED, .iface = LAN},
+			     lan_router = {.kind = NEXTHOP_GATEWAY,
+				     .iface = LAN,
+				     .gateway = addr_of("10.1.0.9")},
+			     wan = by("192.0.2.9"),
+			     one = {.kind = NEXTHOP_TUNNEL, .iface = IFACE_TUNNEL_MIN},
+			     other = {.kind = NEXTHOP_TUNNEL, .iface = IFACE_TUNNEL_MIN + 2},
+			     nowhere = {.kind = NEXTHOP_BLACKHOLE};
+	const struct {
+		const char *text;
+		const struct nexthop *before, *after; // NULL: the default route by the WAN
+		bool redecided;
+	} rows[] = {
+		{"another router", NULL, &wan, false},
+		{"the default route again", &wan, NULL, false}, {"into a tunnel", NULL, &one, true},
+		{"the same tunnel", &one, &one, false},
+		{"from tunnel to tunnel", &one, &other, true},
+		{"out of a tunnel", &other, NULL, true}, {"nowhere", &wan, &nowhere, true},
+		{"nowhere in another way", &nowhere, &nowhere, false},
+		{"to the protected side", NULL, &lan, true},
+		{"on the protected side", &lan, &lan_router, true}, // its length counts
+	};
+
+	(void)state;
+	desk_worker_begins();
+	for (unsigned int i = 0; i < COUNT_OF(rows); i++) {
+		const uint32_t generation = desk_flow_generation();
+		struct flow *to, *from, *neither;
+
+		print_message("%s\n", rows[i].text);
+		lead(rows[i].before);
+		all_decided_again();
+		to = decided_flow("10.1.0.5", "203.0.113.5");
+		from = decided_flow("203.0.77.7", "198.51.100.1");
+		neither = decided_flow("10.1.0.5", "198.51.100.1");
+		lead(rows[i].after);
+		desk_wait(200);
+		round_of_flows();
+		assert_true(has_decision(to)); // the worker may still decide by the former route
+		all_decided_again();
+		assert_int_equal(has_decision(to), !rows[i].redecided);
+		assert_int_equal(has_decision(from), !rows[i].redecided);
+		assert_true(has_decision(neither));
+		assert_int_equal(desk_flow_generation(), generation);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +229,7 @@ int main(void)
 		desk_test(test_peer_in_tunnel),
 		desk_test(test_reload_keeps_them),
 		desk_test(test_never_a_destination),
+		desk_test(test_flows_of_its_region),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

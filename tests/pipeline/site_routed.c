@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "site_routed.h"
 
+#include "peer.h"
+
 static const char base[] =
 	"cpus = { workers = [ 1 ]; }; memory = { size = 64; hugepages = false; };\n"
 	"flows = { max = 1024; };\n"
@@ -64,4 +66,35 @@ struct gateway *site_routed(const char *b, const char *more)
 
 	site_routed_conf(text, sizeof(text), b, more);
 	return gateway_new(0, text);
+}
+
+void site_routed_expect_into(struct gateway *g, const char *dst, const char *sa)
+{
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", dst)), right;
+	struct peer peer = peer_new(g, sa);
+	uint8_t inner[FRAME_MAX];
+
+	right = frame_after_hops(&f, 1);
+	gateway_pass(g, &f, 1);
+	expect_all_sent(g, 1, WAN);
+	assert_int_equal(peer_open(&peer, &g->sent[0], inner), frame_packet_len(&f));
+	assert_memory_equal(inner, frame_packet(&right), frame_packet_len(&f));
+	peer_free(&peer);
+}
+
+void site_routed_expect_dropped(struct gateway *g, const struct frame *f, enum drop reason)
+{
+	gateway_pass(g, f, 1);
+	assert_int_equal(g->n_sent, 0);
+	expect_drops(g, reason, 1);
+}
+
+struct frame site_routed_out_of(
+	struct gateway *g, const char *sa, unsigned int seq, const char *src)
+{
+	struct peer peer = peer_new(g, sa);
+	struct frame f = peer_seal_ip(&peer, seq, (struct ipv4)FROM_TO(src, "10.1.0.5"));
+
+	peer_free(&peer);
+	return f;
 }

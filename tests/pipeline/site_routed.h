@@ -16,3 +16,12 @@ struct gateway *site_routed(const char *b, const char *more);
 
 // The text of its configuration.
 void site_routed_conf(char *text, size_t size, const char *b, const char *more);
+
+// A packet from the LAN arrives at the peer of the SA as it was, but for the time to live.
+void site_routed_expect_into(struct gateway *g, const char *dst, const char *sa);
+
+void site_routed_expect_dropped(struct gateway *g, const struct frame *f, enum drop reason);
+
+// A packet to 10.1.0.5 that the peer of an inbound SA sends.
+struct frame site_routed_out_of(
+	struct gateway *g, const char *sa, unsigned int seq, const char *src);

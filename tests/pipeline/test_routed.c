@@ -4,37 +4,6 @@
 #include "peer.h"
 #include "site_routed.h"
 
-// A packet from the LAN arrives at the peer of the SA as it was, but for the time to live.
-static void expect_into(struct gateway *g, const char *dst, const char *sa)
-{
-	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", dst)), right;
-	struct peer peer = peer_new(g, sa);
-	uint8_t inner[FRAME_MAX];
-
-	right = frame_after_hops(&f, 1);
-	gateway_pass(g, &f, 1);
-	expect_all_sent(g, 1, WAN);
-	assert_int_equal(peer_open(&peer, &g->sent[0], inner), frame_packet_len(&f));
-	assert_memory_equal(inner, frame_packet(&right), frame_packet_len(&f));
-	peer_free(&peer);
-}
-
-static void expect_dropped(struct gateway *g, const struct frame *f, enum drop reason)
-{
-	gateway_pass(g, f, 1);
-	assert_int_equal(g->n_sent, 0);
-	expect_drops(g, reason, 1);
-}
-
-static struct frame out_of(struct gateway *g, const char *sa, unsigned int seq, const char *src)
-{
-	struct peer peer = peer_new(g, sa);
-	struct frame f = peer_seal_ip(&peer, seq, (struct ipv4)FROM_TO(src, "10.1.0.5"));
-
-	peer_free(&peer);
-	return f;
-}
-
 static void test_route_chooses_tunnel(void **state)
 {
 	struct gateway *g = site_routed("", "");
@@ -42,9 +11,9 @@ static void test_route_chooses_tunnel(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; i < 2; i++) { // the first packet of a flow, and the next one
-		expect_into(g, "10.2.7.7", "to-b");
-		expect_into(g, "172.16.9.9", "to-b");
-		expect_into(g, "10.3.7.7", "to-c");
+		site_routed_expect_into(g, "10.2.7.7", "to-b");
+		site_routed_expect_into(g, "172.16.9.9", "to-b");
+		site_routed_expect_into(g, "10.3.7.7", "to-c");
 	}
 	gateway_expect_sent(g, &f, WAN); // in clear, by the policy
 	assert_int_equal(gateway_policy_decided(g, "clear").asked, 1);
@@ -91,12 +60,12 @@ static void test_burst_of_known_flows(void **state)
 static void test_source_is_audited(void **state)
 {
 	struct gateway *g = site_routed("", "");
-	struct frame f = out_of(g, "from-b", 1, "10.3.7.7");
+	struct frame f = site_routed_out_of(g, "from-b", 1, "10.3.7.7");
 	struct event e;
 
 	(void)state;
 	g->now = 1000;
-	expect_dropped(g, &f, DROP_TUNNEL_SOURCE);
+	site_routed_expect_dropped(g, &f, DROP_TUNNEL_SOURCE);
 	assert_true(worker_event_dequeue(g->w, &e));
 	assert_int_equal(e.kind, EVENT_AUDIT);
 	assert_int_equal(e.reason, DROP_TUNNEL_SOURCE);
@@ -135,9 +104,9 @@ static void test_source_check(void **state)
 		print_message("%s: %s out of %s\n", rows[i].check, rows[i].src, rows[i].sa);
 		snprintf(check, sizeof(check), "source_check = \"%s\";", rows[i].check);
 		g = site_routed(check, "");
-		f = out_of(g, rows[i].sa, 1, rows[i].src);
+		f = site_routed_out_of(g, rows[i].sa, 1, rows[i].src);
 		if (rows[i].drop != DROP_NONE) {
-			expect_dropped(g, &f, rows[i].drop);
+			site_routed_expect_dropped(g, &f, rows[i].drop);
 		} else {
 			gateway_pass(g, &f, 1);
 			expect_all_sent(g, 1, LAN);
@@ -159,8 +128,8 @@ static void test_loose_needs_a_route(void **state)
 	at = strstr(text, default_route);
 	memset(at, ' ', strlen(default_route));
 	g = gateway_new(0, text);
-	f = out_of(g, "from-b", 1, "8.8.8.8");
-	expect_dropped(g, &f, DROP_TUNNEL_SOURCE);
+	f = site_routed_out_of(g, "from-b", 1, "8.8.8.8");
+	site_routed_expect_dropped(g, &f, DROP_TUNNEL_SOURCE);
 	gateway_free(g);
 }
 
@@ -170,7 +139,7 @@ static void test_clear_text_from_tunnels_source(void **state)
 	struct frame f = frame_ip(WAN, (struct ipv4)FROM_TO("10.2.7.7", "10.1.0.5"));
 
 	(void)state;
-	expect_dropped(g, &f, DROP_IP_SOURCE);
+	site_routed_expect_dropped(g, &f, DROP_IP_SOURCE);
 	gateway_free(g);
 }
 
@@ -182,8 +151,8 @@ static void test_down_sends_nothing_in_clear(void **state)
 
 	(void)state;
 	sa_stop(&gateway_sa_out(g, "to-b")->sa, LIFETIME_PACKETS);
-	expect_dropped(g, &f, DROP_TUNNEL_DOWN);
-	expect_into(g, "10.3.7.7", "to-c");
+	site_routed_expect_dropped(g, &f, DROP_TUNNEL_DOWN);
+	site_routed_expect_into(g, "10.3.7.7", "to-c");
 	gateway_free(g);
 }
 
@@ -197,14 +166,14 @@ static void test_one_store_takes_it_down(void **state)
 	const uint16_t b = spd_at(g->snapshot->spd, spd_count_policies(g->snapshot->spd))->number;
 
 	(void)state;
-	expect_into(g, "10.2.7.7", "to-b");
+	site_routed_expect_into(g, "10.2.7.7", "to-b");
 	objects_out_set(o, b, NULL);
-	expect_dropped(g, &known, DROP_TUNNEL_DOWN);
-	expect_dropped(g, &new, DROP_TUNNEL_DOWN);
-	expect_into(g, "10.3.7.7", "to-c");
+	site_routed_expect_dropped(g, &known, DROP_TUNNEL_DOWN);
+	site_routed_expect_dropped(g, &new, DROP_TUNNEL_DOWN);
+	site_routed_expect_into(g, "10.3.7.7", "to-c");
 	objects_out_set(o, b, gateway_sa_out(g, "to-b"));
-	expect_into(g, "10.2.7.7", "to-b");
-	expect_into(g, "10.2.8.8", "to-b");
+	site_routed_expect_into(g, "10.2.7.7", "to-b");
+	site_routed_expect_into(g, "10.2.8.8", "to-b");
 	gateway_free(g);
 }
 
@@ -240,15 +209,15 @@ static void test_skip(void **state)
 	const struct spd_policy *b = spd_at(g->snapshot->spd, spd_count_policies(g->snapshot->spd));
 
 	(void)state;
-	expect_into(g, "10.6.7.7", "to-b");
+	site_routed_expect_into(g, "10.6.7.7", "to-b");
 	objects_out_set(g->snapshot->objects, b->number, NULL);
-	expect_dropped(g, &f, DROP_TUNNEL_DOWN);
+	site_routed_expect_dropped(g, &f, DROP_TUNNEL_DOWN);
 	build_routes_skip(g->snapshot);
 	gateway_expect_sent(g, &f, WAN);
 	gateway_expect_sent(g, &f, WAN);
 	objects_out_set(g->snapshot->objects, b->number, b->out);
 	build_routes_skip(g->snapshot);
-	expect_into(g, "10.6.7.7", "to-b");
+	site_routed_expect_into(g, "10.6.7.7", "to-b");
 	gateway_free(g);
 }
 
@@ -303,13 +272,13 @@ static void test_rules_match_tunnels(void **state)
 	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.3.7.7"));
 
 	(void)state;
-	expect_into(g, "10.2.7.7", "to-b");
-	expect_dropped(g, &f, DROP_RULE_DROP);
-	f = out_of(g, "from-c", 1, "10.3.8.8");
+	site_routed_expect_into(g, "10.2.7.7", "to-b");
+	site_routed_expect_dropped(g, &f, DROP_RULE_DROP);
+	f = site_routed_out_of(g, "from-c", 1, "10.3.8.8");
 	gateway_pass(g, &f, 1);
 	expect_all_sent(g, 1, LAN);
-	f = out_of(g, "from-b", 1, "10.2.8.8");
-	expect_dropped(g, &f, DROP_RULE_DROP);
+	f = site_routed_out_of(g, "from-b", 1, "10.2.8.8");
+	site_routed_expect_dropped(g, &f, DROP_RULE_DROP);
 	gateway_free(g);
 }
 
@@ -320,8 +289,8 @@ static void test_rules_by_tunnel(void **state)
 	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.3.7.7"));
 
 	(void)state;
-	expect_into(g, "10.2.7.7", "to-b");
-	expect_dropped(g, &f, DROP_RULE_DROP);
+	site_routed_expect_into(g, "10.2.7.7", "to-b");
+	site_routed_expect_dropped(g, &f, DROP_RULE_DROP);
 	gateway_free(g);
 }
 
@@ -354,11 +323,11 @@ static void test_error_out_of_tunnel(void **state)
 		snprintf(check, sizeof(check), "source_check = \"%s\";", rows[i].check);
 		g = site_routed(check, "");
 		peer = peer_new(g, "from-b");
-		expect_into(g, "10.2.7.7", "to-b");
+		site_routed_expect_into(g, "10.2.7.7", "to-b");
 		len = error_write(error, rows[i].src, "10.1.0.5", 3, 1, frame_packet(&sent));
 		f = peer_seal_packet(&peer, 1, error, len);
 		if (rows[i].drop != DROP_NONE) {
-			expect_dropped(g, &f, rows[i].drop);
+			site_routed_expect_dropped(g, &f, rows[i].drop);
 		} else {
 			gateway_pass(g, &f, 1);
 			expect_all_sent(g, 1, LAN);
@@ -377,40 +346,10 @@ static void test_error_in_clear(void **state)
 	uint16_t len;
 
 	(void)state;
-	expect_into(g, "10.2.7.7", "to-b");
+	site_routed_expect_into(g, "10.2.7.7", "to-b");
 	len = error_write(error, "8.8.8.8", "10.1.0.5", 3, 1, frame_packet(&sent));
 	f = frame_raw(WAN, error, len);
-	expect_dropped(g, &f, DROP_CLEAR_TEXT);
-	gateway_free(g);
-}
-
-// The SA of a policy does not deliver a source that is routed into a tunnel, though its policy is
-// more specific than that route.
-static void test_source_out_of_policy(void **state)
-{
-	static const char tunnel[] = ",\n  { name = \"c\"; out = \"to-c\"; in = \"from-c\"; } );\n"
-				     "policies = (",
-			  policy[] = " );\npolicies = ( { name = \"d\"; action = \"protect\"; "
-				     "local = \"10.1.0.0/24\"; remote = \"10.2.7.0/24\"; "
-				     "out = \"to-c\"; in = \"from-c\"; }, ",
-			  route[] = "tunnel = \"c\"; }";
-	char text[4096], changed[4096];
-	struct gateway *g;
-	struct frame f;
-	char *at;
-
-	(void)state;
-	site_routed_conf(text, sizeof(text), "", "");
-	at = strstr(text, route);
-	assert_non_null(at);
-	memcpy(at, "tunnel = \"b\"; }", strlen(route));
-	at = strstr(text, tunnel);
-	assert_non_null(at);
-	snprintf(changed, sizeof(changed), "%.*s%s%s", (int)(at - text), text, policy,
-		at + strlen(tunnel));
-	g = gateway_new(0, changed);
-	f = out_of(g, "from-c", 1, "10.2.7.7");
-	expect_dropped(g, &f, DROP_IP_SOURCE);
+	site_routed_expect_dropped(g, &f, DROP_CLEAR_TEXT);
 	gateway_free(g);
 }
 
@@ -456,7 +395,6 @@ int main(void)
 		pipeline_test(test_rules_by_tunnel),
 		pipeline_test(test_error_out_of_tunnel),
 		pipeline_test(test_error_in_clear),
-		pipeline_test(test_source_out_of_policy),
 		pipeline_test(test_match),
 	};
 
