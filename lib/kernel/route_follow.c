@@ -12,7 +12,10 @@
 #include "kernel_routes.h"
 #include "log.h"
 
-#define RECEIVE_BUFFER (32 << 20) // octets
+// Octets. While it is more than half full, whoever changes routes yields after each message, with
+// the lock that a dump waits for: on a busy machine a replaced next-hop object of many routes would
+// take minutes. Messages that it has no room for cost a dump.
+#define RECEIVE_BUFFER (1 << 20)
 #define RETRY_MS       10000
 #define FIT_MS         10000 // that all routes have had room for, until that is an event
 
