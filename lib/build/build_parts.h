@@ -19,6 +19,11 @@ bool build_has_anycast(const struct conf_iface_addr *a);
 // forwarded, for the table: s->control->routes. False: there is no memory.
 bool build_routes(struct snapshot *s, const struct conf *conf);
 
+// Takes the groups of hops for these routes, before route_plan(), and releases them after it: those
+// in the table have a user of their own. Control thread. False: there is no memory.
+bool build_route_groups(struct snapshot *s, const struct conf *conf);
+void build_route_groups_release(struct snapshot *s, const struct conf *conf);
+
 // The own address of packets to a gateway: on its network; towards a link-local one of wider scope
 // if there is any.
 struct ip_addr build_source_towards(const struct conf_port *port, const struct ip_addr *gateway);

@@ -4,6 +4,8 @@
 
 #include "build.h"
 #include "build_parts.h"
+#include "hop.h"
+#include "hop_group.h"
 
 #define PER_ADDR_MAX 4 // network, its two broadcast addresses, the address itself
 #define NEVER        8
@@ -163,6 +165,22 @@ struct ip_addr build_source_by(const struct conf *conf, unsigned int port, const
 	return (struct ip_addr){0};
 }
 
+static struct nexthop next_hop(const struct snapshot *s, const struct conf *conf,
+	const struct conf_route *c, const struct conf_hop *hop)
+{
+	if (hop->tunnel != 0)
+		return (struct nexthop){
+			.kind = NEXTHOP_TUNNEL, .iface = tunnel_number(s, hop->tunnel - 1)};
+	return (struct nexthop){
+		.kind = ip_addr_is_none(&hop->via) ? NEXTHOP_CONNECTED : NEXTHOP_GATEWAY,
+		.iface = (uint16_t)hop->port,
+		.gateway = hop->via,
+		.source = ip_addr_is_none(&c->source)
+				  ? build_source_by(conf, hop->port, &c->to.addr, &hop->via)
+				  : c->source,
+	};
+}
+
 static struct route configured(
 	const struct snapshot *s, const struct conf *conf, const struct conf_route *c)
 {
@@ -171,43 +189,65 @@ static struct route configured(
 		[CONF_ROUTE_UNREACHABLE] = NEXTHOP_UNREACHABLE,
 		[CONF_ROUTE_PROHIBIT] = NEXTHOP_PROHIBIT,
 	};
+	struct conf_hop one;
+	unsigned int n;
 
 	if (c->type != CONF_ROUTE_UNICAST)
 		return (struct route){.to = c->to,
 			.from = c->source,
 			.nexthop = {.kind = nowhere[c->type]},
 			.owner = ROUTE_FILE};
-	if (c->tunnel != 0)
+	if (c->hops.n > 0) // their group: build_route_groups()
 		return (struct route){.to = c->to,
 			.from = c->source,
 			.skip = c->down == CONF_DOWN_SKIP,
-			.nexthop = {.kind = NEXTHOP_TUNNEL,
-				.iface = tunnel_number(s, c->tunnel - 1)},
+			.nexthop = {.kind = NEXTHOP_SEVERAL},
 			.owner = ROUTE_FILE};
-	return (struct route){
-		.to = c->to,
+	return (struct route){.to = c->to,
 		.from = c->source,
-		.owner = ROUTE_FILE,
-		.nexthop =
-			{
-				.kind = ip_addr_is_none(&c->via) ? NEXTHOP_CONNECTED
-								 : NEXTHOP_GATEWAY,
-				.iface = (uint16_t)c->port,
-				.gateway = c->via,
-				.source = ip_addr_is_none(&c->source)
-						  ? build_source_by(
-							    conf, c->port, &c->to.addr, &c->via)
-						  : c->source,
-			},
-	};
+		.skip = c->down == CONF_DOWN_SKIP,
+		.nexthop = next_hop(s, conf, c, conf_route_hops(c, &one, &n)),
+		.owner = ROUTE_FILE};
+}
+
+static int group_take(struct nexthop *nh, const struct snapshot *s, const struct conf *conf,
+	const struct conf_route *c)
+{
+	struct hop hop[CONF_HOPS_MAX];
+
+	for (unsigned int i = 0; i < c->hops.n; i++)
+		hop[i] = (struct hop){.nexthop = next_hop(s, conf, c, &c->hops.hop[i]),
+			.weight = c->hops.hop[i].weight};
+	return nexthop_take(nh, route_table_groups(s->routes), hop, c->hops.n);
+}
+
+bool build_route_groups(struct snapshot *s, const struct conf *conf)
+{
+	bool done = true;
+
+	for (unsigned int i = 0; i < conf->n_routes && done; i++)
+		if (conf->routes[i].hops.n > 0)
+			done = group_take(&s->control->routes[NEVER + i].nexthop, s, conf,
+				       &conf->routes[i]) == 0;
+	return done;
+}
+
+void build_route_groups_release(struct snapshot *s, const struct conf *conf)
+{
+	for (unsigned int i = 0; i < conf->n_routes; i++)
+		nexthop_release(
+			&s->control->routes[NEVER + i].nexthop, route_table_groups(s->routes));
 }
 
 static bool is_up(const void *snapshot, const struct nexthop *nexthop)
 {
-	const struct snapshot *s = snapshot;
-	const struct spd_policy *tunnel = snapshot_tunnel(s, nexthop);
+	const struct nexthop *hop;
 
-	return tunnel != NULL && objects_out(s->objects, tunnel->number) != NULL;
+	for (unsigned int i = nexthop_first_place(nexthop); (hop = nexthop_hop(nexthop, i)) != NULL;
+		i++)
+		if (hop_is_up(snapshot, hop))
+			return true;
+	return false;
 }
 
 void build_routes_skip(const struct snapshot *s)

@@ -6,16 +6,18 @@
 
 #include "build.h"
 #include "build_parts.h"
+#include "hop.h"
 #include "line_memory.h"
 
 #define IKE_NAT_PORT 4500
 
 // NULL: the endpoint of the peer is not known, or there is no route to it any more.
-static const struct nexthop *nexthop_to(
-	const struct snapshot *s, const struct ip_addr *local, const struct ip_addr *peer)
+static const struct nexthop *nexthop_to(const struct snapshot *s, const struct ip_addr *local,
+	const struct ip_addr *peer, const struct nexthop *former)
 {
 	const struct nexthop *nh =
-		ip_addr_is_none(peer) ? NULL : route_find_outer(s->routes, local, peer);
+		hop_find(s, ip_addr_is_none(peer) ? NULL : route_find_outer(s->routes, local, peer),
+			local, peer, 0, former);
 
 	return nh != NULL && nh->kind <= NEXTHOP_GATEWAY ? nh : NULL;
 }
@@ -51,7 +53,7 @@ static struct sa *take(const struct snapshot *s, const struct conf *conf, const 
 
 struct sa *build_sa(const struct snapshot *s, const struct conf *conf, const struct conf_sa *c)
 {
-	return take(s, conf, c, nexthop_to(s, &c->opt.local, &c->opt.remote));
+	return take(s, conf, c, nexthop_to(s, &c->opt.local, &c->opt.remote, NULL));
 }
 
 static int udp_end_add(
@@ -124,7 +126,8 @@ int build_sas(struct snapshot *s, const struct conf *conf, char *why, size_t siz
 static struct sa_path *path_again(
 	const struct snapshot *s, const struct sa_out *sa, const struct sa_peer *peer, uint16_t mtu)
 {
-	const struct nexthop *nexthop = nexthop_to(s, &sa->sa.opt.local, &peer->addr);
+	const struct nexthop *nexthop =
+		nexthop_to(s, &sa->sa.opt.local, &peer->addr, sa_out_path(sa)->nexthop);
 
 	return sa_path_new(
 		&sa->sa, peer, nexthop, nexthop != NULL ? s->iface[nexthop->iface].mtu : mtu);
@@ -253,8 +256,11 @@ int build_commit(struct snapshot *s, const struct conf *conf)
 	struct objects *o = s->objects;
 	struct sa_list next = {0};
 	void **replaced, **table;
-	int rc = route_plan(o->routes, s->control->routes, s->control->n_routes);
+	int rc = build_route_groups(s, conf) ? 0 : -ENOMEM;
 
+	if (rc == 0)
+		rc = route_plan(o->routes, s->control->routes, s->control->n_routes);
+	build_route_groups_release(s, conf);
 	if (rc < 0)
 		return rc;
 	if (!prepare(s, conf, &next)) {

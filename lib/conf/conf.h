@@ -35,6 +35,7 @@
 #define CONF_TUNNEL_HOSTS_MAX 112
 #define CONF_IFACE_TUNNEL     256  // number of the first tunnel, where rules have that of a port
 #define CONF_PROTOCOLS_MAX    32   // of routes of the kernel
+#define CONF_HOPS_MAX         16   // of a route
 #define CONF_RULES_MAX        4096 // the last ones take long to get to
 // Buffers for reassembled packets, for each worker: a pass reassembles at most one packet for each
 // received, and frees them at its end.
@@ -112,6 +113,12 @@ enum conf_route_type {
 
 enum conf_route_down { CONF_DOWN_DROP, CONF_DOWN_SKIP };
 
+// Several next hops of a route.
+struct conf_hops {
+	struct conf_hop *hop;
+	unsigned int n; // 0: the route has none, or its own one
+};
+
 enum conf_audit { CONF_AUDIT_NONE, CONF_AUDIT_ESP, CONF_AUDIT_POLICY };
 
 enum conf_idle { CONF_IDLE_POLL, CONF_IDLE_PAUSE, CONF_IDLE_SLEEP, CONF_IDLE_INTERRUPT };
@@ -128,6 +135,7 @@ enum conf_socket_mode { CONF_MODE_0600, CONF_MODE_0660, CONF_MODE_0666 };
 #define TIMEOUT(state, def, help)        unsigned int state;
 #define PART(owner, name, ...)           struct conf_##name name;
 #define AT(owner, type, member)          type member;
+#define UNCOMPARED(owner, type, member)  type member;
 #define PORTS_AT(owner, member)          struct proto_ports member;
 #define SAME(owner, member)
 #define ELEMENTS(owner, type, member, max, count) type member[max]; unsigned int count;
@@ -165,6 +173,7 @@ struct conf {
 #undef TIMEOUT
 #undef SUBGROUP
 #undef AT
+#undef UNCOMPARED
 #undef PORTS_AT
 #undef SAME
 #undef PART
@@ -198,11 +207,15 @@ struct conf *conf_load(const char *path, const struct conf *running, FILE *error
 // destination is an address of the gateway.
 void conf_notes_print(const struct conf *c, FILE *out);
 
-// Whether the route leads to a station on the link of its port.
+// Whether the route has one next hop, a station on the link of its port.
 static inline bool conf_route_has_port(const struct conf_route *r)
 {
-	return r->type == CONF_ROUTE_UNICAST && r->tunnel == 0;
+	return r->type == CONF_ROUTE_UNICAST && r->tunnel == 0 && r->hops.n == 0;
 }
+
+// The next hops of a route, *n of them: its hops, or in *one its own. 0: it leads nowhere.
+const struct conf_hop *conf_route_hops(
+	const struct conf_route *r, struct conf_hop *one, unsigned int *n);
 
 // How many elements of devices a port has, from its devices on; 0: it is a VLAN.
 static inline unsigned int conf_port_n_devices(const struct conf_port *p)

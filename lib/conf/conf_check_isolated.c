@@ -47,10 +47,14 @@ static bool check_next_hops(struct conf_reader *r, unsigned int port)
 	bool known = true;
 
 	for (unsigned int i = 0; i < c->n_routes; i++) {
-		config_setting_t *via = conf_given(conf_item(r, CONF_ROUTE, i), "via");
+		config_setting_t *item = conf_item(r, CONF_ROUTE, i);
+		struct conf_hop one;
+		unsigned int n;
+		const struct conf_hop *hop = conf_route_hops(&c->routes[i], &one, &n);
 
-		if (via != NULL && c->routes[i].port == port)
-			known &= check_next_hop(r, via, port, &c->routes[i].via);
+		for (unsigned int k = 0; k < n; k++)
+			if (!ip_addr_is_none(&hop[k].via) && hop[k].port == port)
+				known &= check_next_hop(r, conf_at(item, "via"), port, &hop[k].via);
 	}
 	for (unsigned int i = 0; i < c->n_sas; i++) {
 		config_setting_t *remote = conf_given(conf_item(r, CONF_SA, i), "remote");

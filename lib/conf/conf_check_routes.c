@@ -77,6 +77,28 @@ static bool is_better(const struct conf_route *r, const struct conf_route *befor
 	       (r->to.len == before->to.len && ip_addr_is_none(&before->source));
 }
 
+const struct conf_hop *conf_route_hops(
+	const struct conf_route *r, struct conf_hop *one, unsigned int *n)
+{
+	*one = (struct conf_hop){.via = r->via, .port = r->port, .tunnel = r->tunnel, .weight = 1};
+	*n = r->type != CONF_ROUTE_UNICAST ? 0 : r->hops.n > 0 ? r->hops.n : 1;
+	return r->hops.n > 0 ? r->hops.hop : one;
+}
+
+// The port by which a route leads, of several hops that of the first, or n_ports + the first tunnel
+// that it leads into; -1: it leads nowhere.
+static int route_egress(const struct conf *c, const struct conf_route *r)
+{
+	struct conf_hop one;
+	unsigned int n;
+	const struct conf_hop *hop = conf_route_hops(r, &one, &n);
+
+	for (unsigned int i = 0; i < n; i++)
+		if (hop[i].tunnel != 0)
+			return (int)(c->n_ports + hop[i].tunnel - 1);
+	return n > 0 ? (int)hop[0].port : -1;
+}
+
 // Index of the port, or n_ports + that of the tunnel, by which packets from src to dst leave; -1:
 // there is none.
 static int find_egress(const struct conf *c, const struct ip_addr *src, const struct ip_addr *dst)
@@ -89,9 +111,7 @@ static int find_egress(const struct conf *c, const struct ip_addr *src, const st
 			best = &c->routes[i];
 	if (best == NULL || (iface >= 0 && best->to.len <= len))
 		return iface;
-	if (best->tunnel != 0)
-		return (int)(c->n_ports + best->tunnel - 1);
-	return conf_route_has_port(best) ? (int)best->port : -1;
+	return route_egress(c, best);
 }
 
 int conf_egress_port(const struct conf *c, const struct ip_addr *src, const struct ip_addr *dst)
@@ -269,6 +289,12 @@ static void check_ike(struct conf_reader *r, const struct conf_names *ports)
 		conf_err(r, via, "has two addresses of one family, must have one of each");
 }
 
+// Names that routes have, and the target of one; NULL: it is not known.
+struct route_names {
+	struct conf_names ports, tunnels;
+	const struct ip_addr *to;
+};
+
 static void check_tunnel(struct conf_reader *r, config_setting_t *item,
 	const struct conf_names *tunnels, unsigned int *tunnel)
 {
@@ -285,61 +311,97 @@ static void check_tunnel(struct conf_reader *r, config_setting_t *item,
 }
 
 // IPv4 may have a next hop of IPv6 (RFC 8950).
-static void check_via(struct conf_reader *r, config_setting_t *item, const struct conf_names *ports,
-	struct conf_route *route)
+static void check_via(struct conf_reader *r, config_setting_t *item, const struct route_names *of,
+	struct conf_hop *hop)
 {
-	config_setting_t *via = conf_given(item, "via");
-
-	if (via == NULL)
-		return;
-	if (!ip_addr_is_v4(&route->via) || conf_given(item, "to") == NULL ||
-		conf_check_same_family(r, item, "to", &route->to.addr, "via", &route->via))
-		find_link(r, item, via, ports, &route->via, &route->port);
+	if (of->to == NULL || !ip_addr_is_v4(&hop->via) ||
+		conf_check_same_family(r, item, "to", of->to, "via", &hop->via))
+		find_link(r, item, conf_given(item, "via"), &of->ports, &hop->via, &hop->port);
 }
 
 // Without via the target is on the link of the port.
 static void check_on_link(struct conf_reader *r, config_setting_t *item,
-	const struct conf_names *ports, struct conf_route *route)
+	const struct route_names *of, struct conf_hop *hop)
 {
-	config_setting_t *name = conf_given(item, "port");
-	int link = name != NULL && conf_given(item, "to") != NULL
-			   ? find_named_link(r, name, ports, &route->to.addr, -1)
-			   : -1;
+	config_setting_t *port = conf_given(item, "port");
+	int link = port != NULL && of->to != NULL ? find_named_link(r, port, &of->ports, of->to, -1)
+						  : -1;
 
 	if (link >= 0)
-		route->port = (unsigned int)link;
+		hop->port = (unsigned int)link;
 }
 
-// A route has a next hop or a link, leads into a tunnel, or leads nowhere.
-static void check_type(struct conf_reader *r, config_setting_t *item,
-	const struct conf_names *ports, const struct conf_names *tunnels, struct conf_route *route)
+// The item is a route or one of its hops.
+static void check_next_hop(struct conf_reader *r, config_setting_t *item,
+	const struct route_names *of, struct conf_hop *hop)
 {
-	static const char *const next_hop[] = {"via", "port", "tunnel"};
+	if (conf_member(item, "tunnel") != NULL)
+		check_tunnel(r, item, &of->tunnels, &hop->tunnel);
+	else if (conf_given(item, "via") != NULL)
+		check_via(r, item, of, hop);
+	else if (conf_member(item, "via") == NULL && conf_member(item, "port") != NULL)
+		check_on_link(r, item, of, hop);
+	else if (conf_member(item, "via") == NULL)
+		conf_require(r, CONF_ROUTE, item, "via");
+}
+
+static void refuse_next_hop(struct conf_reader *r, config_setting_t *item, const char *why)
+{
+	conf_refuse_given(r, item, "via", why);
+	conf_refuse_given(r, item, "port", why);
+	conf_refuse_given(r, item, "tunnel", why);
+}
+
+static void check_hops(struct conf_reader *r, config_setting_t *item, const struct route_names *of,
+	struct conf_hops *hops)
+{
+	config_setting_t *list = conf_given(item, "hops");
+	bool tunnels = false, others = false;
+
+	refuse_next_hop(r, item, "is for routes without hops");
+	for (unsigned int i = 0; list != NULL && i < hops->n; i++) {
+		config_setting_t *hop = config_setting_get_elem(list, i);
+
+		if (!config_setting_is_group(hop))
+			continue;
+		check_next_hop(r, hop, of, &hops->hop[i]);
+		tunnels |= conf_member(hop, "tunnel") != NULL;
+		others |= conf_member(hop, "tunnel") == NULL;
+	}
+	if (!tunnels)
+		conf_refuse_given(r, item, "down", "is for routes with tunnel");
+	if (tunnels && others)
+		conf_err(r, list, "has tunnels and next hops in clear, must have one kind");
+}
+
+// A route has a next hop, several, or leads nowhere.
+static void check_type(struct conf_reader *r, config_setting_t *item, const struct route_names *of,
+	struct conf_route *route)
+{
+	struct conf_hop one = {.via = route->via};
 
 	if (!config_setting_is_group(item) || conf_rejected(item, "type")) // which was reported
 		return;
-	if (conf_member(item, "tunnel") == NULL)
+	if (conf_member(item, "tunnel") == NULL && conf_member(item, "hops") == NULL)
 		conf_refuse_given(r, item, "down", "is for routes with tunnel");
-	for (unsigned int i = 0; route->type != CONF_ROUTE_UNICAST && i < RTE_DIM(next_hop); i++)
-		conf_refuse_given(r, item, next_hop[i], "is for routes with type unicast");
-	if (route->type != CONF_ROUTE_UNICAST)
-		return;
-	if (conf_member(item, "tunnel") != NULL)
-		check_tunnel(r, item, tunnels, &route->tunnel);
-	else if (conf_member(item, "via") != NULL)
-		check_via(r, item, ports, route);
-	else if (conf_member(item, "port") != NULL)
-		check_on_link(r, item, ports, route);
-	else
-		conf_require(r, CONF_ROUTE, item, "via");
+	if (route->type != CONF_ROUTE_UNICAST) {
+		refuse_next_hop(r, item, "is for routes with type unicast");
+		conf_refuse_given(r, item, "hops", "is for routes with type unicast");
+	} else if (conf_member(item, "hops") != NULL) {
+		check_hops(r, item, of, &route->hops);
+	} else {
+		check_next_hop(r, item, of, &one);
+		route->port = one.port;
+		route->tunnel = one.tunnel;
+	}
 }
 
 void conf_check_routes(struct conf_reader *r)
 {
-	struct conf_names tunnels = conf_names_sort(r, CONF_TUNNEL);
+	struct route_names of = {
+		.ports = conf_names_sort(r, CONF_PORT), .tunnels = conf_names_sort(r, CONF_TUNNEL)};
 	struct conf *c = r->c;
 	struct conf_set routes = conf_set_given(r, CONF_ROUTE, (const char *[]){"to", NULL});
-	struct conf_names ports = conf_names_sort(r, CONF_PORT);
 
 	r->routes_known = routes.n == c->n_routes && !conf_rejected(r->root, "routes");
 	for (unsigned int i = 0; i < c->n_routes; i++) {
@@ -349,9 +411,10 @@ void conf_check_routes(struct conf_reader *r)
 		if (to != NULL)
 			check_target(r, to, &c->routes[i].to);
 		check_source(r, item, &c->routes[i]);
-		check_type(r, item, &ports, &tunnels, &c->routes[i]);
+		of.to = to != NULL ? &c->routes[i].to.addr : NULL;
+		check_type(r, item, &of, &c->routes[i]);
 	}
-	check_ike(r, &ports);
+	check_ike(r, &of.ports);
 	conf_reject_equal(r, CONF_ROUTE, &routes, compare_routes, "to", "has the same target as");
 }
 

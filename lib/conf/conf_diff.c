@@ -43,6 +43,23 @@ static const char *default_text(const struct conf_option *o)
 	return is_bare(o->def) ? o->def : conf_quote(o->def);
 }
 
+static const char *setting_text(const config_setting_t *s);
+
+// An element of a list.
+static const char *element_text(const config_setting_t *s)
+{
+	const char *text = "{ ";
+
+	if (!config_setting_is_group(s))
+		return setting_text(s);
+	for (int i = 0; i < config_setting_length(s); i++) {
+		const config_setting_t *member = config_setting_get_elem(s, (unsigned int)i);
+
+		text = conf_format("%s%s = %s; ", text, member->name, setting_text(member));
+	}
+	return conf_format("%s}", text);
+}
+
 // As in a file, but of an array of one the element alone: they mean the same.
 static const char *setting_text(const config_setting_t *s)
 {
@@ -57,7 +74,7 @@ static const char *setting_text(const config_setting_t *s)
 		return conf_bare_text(s);
 	for (int i = 0; i < n; i++)
 		text = conf_format("%s%s%s", text, i > 0 ? ", " : "",
-			setting_text(config_setting_get_elem(s, (unsigned int)i)));
+			element_text(config_setting_get_elem(s, (unsigned int)i)));
 	return n == 1 ? text : conf_format("[ %s ]", text);
 }
 

@@ -89,6 +89,8 @@ static const char *item_label(const config_setting_t *item)
 // 'flows.timeouts.udp', from the top of the file or the element of a list that it is in.
 static const char *setting_path(const config_setting_t *s)
 {
+	if (s->name == NULL) // 'hops[2]'
+		return conf_format("%s[%d]", setting_path(s->parent), config_setting_index(s) + 1);
 	if (s->parent->parent == NULL || kind_of(s->parent) != NULL)
 		return conf_show(s->name);
 	return conf_format("%s.%s", setting_path(s->parent), conf_show(s->name));

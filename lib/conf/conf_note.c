@@ -13,7 +13,14 @@ static void note(FILE *out, const struct conf_where *where, const char *what, co
 
 static bool leads_inside(const struct conf *c, const struct conf_route *r)
 {
-	return r->tunnel != 0 || (conf_route_has_port(r) && !c->ports[r->port].unprotected);
+	struct conf_hop one;
+	unsigned int n;
+	const struct conf_hop *hop = conf_route_hops(r, &one, &n);
+
+	for (unsigned int i = 0; i < n; i++)
+		if (hop[i].tunnel != 0 || !c->ports[hop[i].port].unprotected)
+			return true;
+	return false;
 }
 
 // Whether an own address, or on the protected side the network of a port or a route, overlaps.

@@ -18,6 +18,7 @@
 #define WORDS(kind, ...)            TYPE(kind), .choices = LITERAL(__VA_ARGS__)
 #define ONE_OF(...)                 WORDS(choice, __VA_ARGS__)
 #define WORD_OR(kind, lo, hi, word) RANGE(kind, lo, hi), .choices = LITERAL(word)
+#define HOPS                        TYPE(hops), .options = conf_hop_options
 #define AKA(words, value)           .aka = (words), value
 #define ARRAY(lo, hi, value)        .shape = CONF_ARRAY, .n_min = (lo), .n_max = (hi), value
 
@@ -33,7 +34,9 @@
 
 #define SAME(owner, member)     FIELD(struct owner, member)
 #define AT(owner, type, member) SAME(owner, member)
-#define PORTS_AT(owner, member) SAME(owner, member)
+// Differences compare its text: it has names that are resolved later.
+#define UNCOMPARED(owner, type, member) .offset = offsetof(struct owner, member)
+#define PORTS_AT(owner, member)         SAME(owner, member)
 #define ELEMENTS(owner, type, member, max, count)                                                  \
 	SAME(owner, member[0]), .count_offset = offsetof(struct owner, count)
 #define NO_FIELD .size = 0

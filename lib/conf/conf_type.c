@@ -147,6 +147,26 @@ void conf_parse_sas(const struct conf_value *v)
 	}
 }
 
+void conf_parse_hops(const struct conf_value *v)
+{
+	unsigned int n = (unsigned int)config_setting_length(v->s);
+	struct conf_hops *hops = v->field;
+
+	if (n < 2 || n > CONF_HOPS_MAX) {
+		conf_err(v->r, v->s, "has %u elements, must have 2 to %d", n, CONF_HOPS_MAX);
+		return;
+	}
+	*hops = (struct conf_hops){conf_alloc(n, sizeof(hops->hop[0])), n};
+	for (unsigned int i = 0; i < n; i++) {
+		config_setting_t *s = config_setting_get_elem(v->s, i);
+
+		if (config_setting_is_group(s))
+			conf_read_group(v->r, v->option->options, s, &hops->hop[i]);
+		else
+			conf_err(v->r, v->s, "element %u must be a group { }", i + 1);
+	}
+}
+
 // EAL arguments that follow from other settings. EAL takes abbreviations of long ones.
 static const struct eal_arg {
 	const char *name;

@@ -3,33 +3,64 @@
 
 #include <stdlib.h>
 
+#include "hop_group.h"
 #include "peers.h"
 #include "retire.h"
 #include "sa_table.h"
 
-enum { NOWHERE, OWN, PROTECTED, UNPROTECTED, CLASSES };
+enum { NOWHERE, OWN, PROTECTED, UNPROTECTED, TUNNELS };
 
-// Which packets from an address are admitted, and whether policies apply to those to it.
+// Which packets from an address are admitted, and whether policies apply to those to it. Several
+// next hops are protected if all are.
 static unsigned int class_of(const struct snapshot *s, const struct nexthop *nexthop)
 {
+	const struct nexthop *hop;
+
 	if (!nexthop_leads_on(nexthop))
 		return NOWHERE;
 	if (nexthop->kind == NEXTHOP_LOCAL)
 		return OWN;
-	if (nexthop->kind == NEXTHOP_TUNNEL)
-		return CLASSES + nexthop->iface;
-	return s->iface[nexthop->iface].unprotected ? UNPROTECTED : PROTECTED;
+	if (nexthop_first_kind(nexthop) == NEXTHOP_TUNNEL)
+		return TUNNELS;
+	for (unsigned int i = nexthop_first_place(nexthop); (hop = nexthop_hop(nexthop, i)) != NULL;
+		i++)
+		if (s->iface[hop->iface].unprotected)
+			return UNPROTECTED;
+	return PROTECTED;
+}
+
+// Whether all tunnels that the one leads into are among those of the other.
+static bool has_tunnels(const struct nexthop *one, const struct nexthop *other)
+{
+	const struct nexthop *hop;
+
+	for (unsigned int i = nexthop_first_place(one); (hop = nexthop_hop(one, i)) != NULL; i++)
+		if (!nexthop_leads_into(other, hop->iface))
+			return false;
+	return true;
+}
+
+// Whether flows from and to the addresses may keep their decisions, but for their next hop. Between
+// protected ports the length of a route counts: is_at_peer() of policy.c.
+static bool decides_as(
+	const struct snapshot *s, const struct nexthop *before, const struct nexthop *after)
+{
+	unsigned int class = class_of(s, before);
+
+	if (class != class_of(s, after))
+		return false;
+	if (class == PROTECTED)
+		return route_of(before)->to.len == route_of(after)->to.len;
+	return class != TUNNELS || has_tunnels(before, after);
 }
 
 static void changed(void *control, const struct route *r, const struct nexthop *before,
 	const struct nexthop *after)
 {
 	struct control *c = control;
-	unsigned int class = class_of(c->snapshot, after);
 
 	c->routes_changed = true;
-	// Between protected ports the length of a route counts, too: is_at_peer() of policy.c.
-	if (class != class_of(c->snapshot, before) || class == PROTECTED)
+	if (!decides_as(c->snapshot, before, after))
 		flow_regions_add(&c->redecide, &r->to);
 }
 

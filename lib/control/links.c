@@ -7,11 +7,20 @@
 
 #define CHECK_MS 1000
 
+// Flows by one of several next hops see the store with their next packet; SAs follow later.
+static void link_note(struct control *c, uint16_t port)
+{
+	atomic_store_explicit(
+		&c->snapshot->objects->link_down[port], !c->links[port].up, memory_order_release);
+	c->routes_changed = true;
+}
+
 void links_start(struct control *c)
 {
 	for (unsigned int i = 0; i < c->conf->n_ports; i++) {
 		c->links[i].up = c->io->has_link(c->io_arg, (uint16_t)i);
 		c->links[i].active = c->io->active(c->io_arg, (uint16_t)i);
+		link_note(c, (uint16_t)i);
 		c->io->link(c->io_arg, (uint16_t)i, c->links[i].up);
 		if (!c->links[i].up)
 			event_post(LINK_DOWN, EVENT_TEXT(c->conf->ports[i].name));
@@ -25,6 +34,7 @@ static void link_changed(struct control *c, uint16_t port)
 
 	link->up = !link->up;
 	link->changes++;
+	link_note(c, port);
 	c->io->link(c->io_arg, port, link->up);
 	if (link->up) {
 		event_post(LINK_UP, EVENT_TEXT(name));

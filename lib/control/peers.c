@@ -7,6 +7,8 @@
 
 #include "esp_out.h"
 #include "event_log.h"
+#include "hop.h"
+#include "hop_group.h"
 #include "ike_tables.h"
 #include "line_memory.h"
 #include "log.h"
@@ -46,12 +48,15 @@ struct sa_peer peer_endpoint(const struct sa *sa)
 	return endpoint != NULL ? *endpoint : (struct sa_peer){.addr = sa->opt.remote};
 }
 
-// The next hop of packets to a peer; NULL: there is none.
+// The next hop of packets to a peer, of several that of the SA's packets until now if it is up.
+// NULL: there is none.
 static const struct nexthop *nexthop_to(
 	const struct control *c, const struct sa_out *sa, const struct sa_peer *peer)
 {
+	const struct snapshot *s = c->snapshot;
 	const struct nexthop *nh =
-		route_find_outer(c->snapshot->routes, &sa->sa.opt.local, &peer->addr);
+		hop_find(s, route_find_outer(s->routes, &sa->sa.opt.local, &peer->addr),
+			&sa->sa.opt.local, &peer->addr, 0, sa_out_path(sa)->nexthop);
 
 	return nh != NULL && nh->kind <= NEXTHOP_GATEWAY ? nh : NULL;
 }
@@ -120,13 +125,15 @@ static void note_tunnel(const struct control *c, struct sa_out *sa)
 {
 	const struct nexthop *nh =
 		route_find_from(c->snapshot->routes, &sa->sa.opt.local, &sa->peer.addr);
-	bool into_tunnel = nh != NULL && nh->kind == NEXTHOP_TUNNEL;
+	bool into_tunnel = nh != NULL && nexthop_first_kind(nh) == NEXTHOP_TUNNEL;
 	char to[IP_ADDR_STRLEN];
 
 	if (into_tunnel && !sa->into_tunnel)
 		event_post(PEER_IN_TUNNEL, EVENT_TEXT(sa->sa.live.name),
 			EVENT_TEXT(ip_addr_format(to, &sa->peer.addr)),
-			EVENT_TEXT(c->snapshot->iface[nh->iface].name));
+			EVENT_TEXT(
+				c->snapshot->iface[nexthop_hop(nh, nexthop_first_place(nh))->iface]
+					.name));
 	sa->into_tunnel = into_tunnel;
 }
 

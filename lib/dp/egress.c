@@ -7,33 +7,68 @@ static struct sa_out *_Atomic const *sa_of(const struct snapshot *s, uint16_t po
 	return &s->objects->policy_out[policy];
 }
 
+// Whether the next hop is that of a route of the table, or one of its several.
+static bool is_of_table(const struct worker *w, const struct nexthop *nexthop)
+{
+	return nexthop != NULL &&
+	       (nexthop->hop != 0 || route_table_has(w->snapshot->routes, nexthop));
+}
+
+static uint64_t remember(const struct worker *w, const struct pkt *p, const struct nexthop *nexthop,
+	bool into_tunnel)
+{
+	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
+
+	return flow_egress_route(
+		nexthop != NULL ? route_remember(w->snapshot->routes, &src, &dst, nexthop) : 0,
+		nexthop != NULL ? nexthop->hop : 0, into_tunnel);
+}
+
 uint64_t egress_of(const struct worker *w, const struct pkt *p)
 {
-	struct route_table *routes = w->snapshot->routes;
-	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
-	bool of_table = p->nexthop != NULL && route_table_has(routes, p->nexthop);
-
-	if (of_table && (p->sa_out == NULL || pkt_goes_into_tunnel(p)))
-		return flow_egress_route(
-			route_remember(routes, &src, &dst, p->nexthop), p->sa_out != NULL);
+	if (is_of_table(w, p->nexthop) && (p->sa_out == NULL || pkt_goes_into_tunnel(p)))
+		return remember(w, p, p->nexthop, p->sa_out != NULL);
 	return p->sa_out != NULL ? flow_egress_protect(sa_of(w->snapshot, w->by.out))
 				 : flow_egress_clear(p->nexthop);
+}
+
+// The next hop of a decision by a route whose entry has not been released.
+static const struct nexthop *nexthop_of(const struct worker *w, uint64_t egress)
+{
+	return nexthop_hop(
+		route_nexthop(route_slots(w->snapshot->routes), flow_egress_number(egress)),
+		flow_egress_hop(egress));
 }
 
 bool egress_find_again(struct worker *w, const struct pkt *p, struct flow *f, unsigned int dir,
 	struct flow_decision *d)
 {
-	struct route_table *routes = w->snapshot->routes;
-	const uint32_t number = (uint32_t)d->egress >> FLOW_NUMBER_SHIFT;
-	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
-	uint64_t route;
+	uint64_t found;
 
-	if ((d->egress & FLOW_PROTECT) != 0 || (d->egress & FLOW_ROUTE) == 0)
+	if ((d->egress & FLOW_ROUTE) == 0 || flow_egress_number(d->egress) == FLOW_NUMBER_NONE)
 		return false;
-	route = route_remember(routes, &src, &dst, route_nexthop(route_slots(routes), number));
-	if (route == 0)
+	found = remember(w, p, nexthop_of(w, d->egress), (d->egress & FLOW_TUNNEL) != 0);
+	if (found == d->egress || flow_egress_number(found) == FLOW_NUMBER_NONE)
 		return false;
-	d->egress = flow_egress_route(route, (d->egress & FLOW_TUNNEL) != 0);
+	d->egress = found;
 	flow_decision_set(f, dir, w->snapshot->flow_generation, d);
 	return true;
+}
+
+const struct nexthop *egress_former(const struct worker *w, const struct flow *f, unsigned int dir)
+{
+	const struct route_slots *routes = route_slots(w->snapshot->routes);
+	const uint32_t generation = flow_decision_generation(f, dir);
+	struct flow_decision d;
+	uint32_t number;
+
+	if (generation == FLOW_DECIDING || !flow_decision_get(f, dir, generation, &d) ||
+		(d.egress & FLOW_ROUTE) == 0)
+		return NULL;
+	number = flow_egress_number(d.egress);
+	if (generation != w->snapshot->flow_generation
+			? !route_is_at(routes, flow_egress_place(d.egress), number)
+			: number == FLOW_NUMBER_NONE)
+		return NULL;
+	return nexthop_of(w, d.egress);
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where packets of a known flow go: through the SA of a policy, or by a route, which a flow
-// remembers so that its next packet notices a change. Workers.
+// remembers so that its next packet notices a change. Of a route with several next hops, a flow
+// remembers the place of its own in their group, and finds the group by the route. Workers.
 #pragma once
 
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "hop_group.h"
 #include "route.h"
 #include "worker.h"
 
@@ -14,9 +16,15 @@
 uint64_t egress_of(const struct worker *w, const struct pkt *p);
 
 // After a change in the slot of the flow's route: if that is still the route, for the change was of
-// other addresses, its new slot is remembered, in *d as well. False: it is another route.
+// other addresses, its new slot is remembered, in *d as well. False: it is another route, or no
+// slot has changed.
 bool egress_find_again(struct worker *w, const struct pkt *p, struct flow *f, unsigned int dir,
 	struct flow_decision *d);
+
+// The next hop that the packets of a direction have had until now, among several or alone, for
+// hop_choose(). It is known as long as its route has not been released: the decision is of this
+// generation, or the slot has not changed, and the route is there. NULL: it is not known.
+const struct nexthop *egress_former(const struct worker *w, const struct flow *f, unsigned int dir);
 
 // Where the packets of flows with the same egress go. In a burst most go where the last one went,
 // which is found once for them: a change concerns packets that are received after it.
@@ -60,17 +68,25 @@ static __rte_always_inline bool egress_follow(
 	struct worker *w, uint64_t of, uint16_t policy, struct egress *e)
 {
 	const struct route_slots *routes = route_slots(w->snapshot->routes);
-	const uint32_t number = (uint32_t)of >> FLOW_NUMBER_SHIFT;
+	const uint32_t number = flow_egress_number(of);
+	const struct nexthop *hop;
 	struct sa_out *sa;
 
 	if ((of & FLOW_ROUTE) == 0) {
 		egress_clear(w, of, flow_egress_nexthop(of), e);
 		return true;
 	}
-	if (!route_is_at(routes, (uint32_t)(of >> 32), number))
+	if (!route_is_at(routes, flow_egress_place(of), number))
 		return false;
-	if ((of & FLOW_TUNNEL) == 0) {
+	if ((of & (FLOW_TUNNEL | FLOW_HOPS)) == 0) {
 		egress_clear(w, of, route_nexthop(routes, number), e);
+		return true;
+	}
+	if ((of & FLOW_TUNNEL) == 0) {
+		hop = nexthop_hop(route_nexthop(routes, number), flow_egress_hop(of));
+		if (unlikely(!objects_link_is_up(w->snapshot->objects, hop->iface)))
+			return false;
+		egress_clear(w, of, hop, e);
 		return true;
 	}
 	sa = objects_out(w->snapshot->objects, policy);
@@ -81,7 +97,8 @@ static __rte_always_inline bool egress_follow(
 }
 
 // Finds where the packets of flows with an egress go. policy: the number of their outbound policy.
-// False: there is no SA, the route has changed, or the tunnel that it leads into is down.
+// False: there is no SA, the route has changed, or the tunnel that it leads into, or the link of
+// its next hop among several, is down.
 static __rte_always_inline bool egress_find(
 	struct worker *w, uint64_t of, uint16_t policy, struct egress *e)
 {

@@ -2,6 +2,7 @@
 #include "error.h"
 
 #include "fragment.h"
+#include "hop.h"
 #include "icmp.h"
 #include "ipv4.h"
 #include "policy_find.h"
@@ -68,7 +69,8 @@ const struct nexthop *error_route_back(const struct worker *w, const struct pkt 
 
 	if (ip_addr_is_link_local(addr))
 		return &pkt_link(w, p)->on_link;
-	back = route_find_from(w->snapshot->routes, from, addr);
+	back = hop_find(
+		w->snapshot, route_find_from(w->snapshot->routes, from, addr), from, addr, 0, NULL);
 	if (back != NULL && back->kind == NEXTHOP_LOCAL && !ip_addr_is_none(&via->gateway) &&
 		via->iface == pkt_port(w, p))
 		return via;

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "esp_out.h"
 #include "fragment.h"
+#include "hop.h"
 #include "icmp.h"
 #include "ipv4.h"
 #include "pkt_drop.h"
@@ -65,13 +66,30 @@ static bool stays_on_link(const struct worker *w, const struct pkt *p, const str
 	return ip_addr_is_link_local(dst) || pkt_iface(w, p)->only != NULL;
 }
 
+void forward_find(const struct worker *w, struct pkt *p, const struct nexthop *former)
+{
+	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
+	struct ip_view v;
+
+	p->nexthop = route_find_from(w->snapshot->routes, &src, &dst);
+	if (p->nexthop == NULL || p->nexthop->kind != NEXTHOP_SEVERAL)
+		return;
+	v = pkt_view(p);
+	p->nexthop = hop_find(w->snapshot, p->nexthop, &src, &dst, hop_rest(&v), former);
+}
+
 enum drop forward_lookup(struct worker *w, struct pkt *p)
+{
+	return forward_lookup_next(w, p, NULL);
+}
+
+enum drop forward_lookup_next(struct worker *w, struct pkt *p, const struct nexthop *former)
 {
 	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
 
 	p->nexthop = pkt_iface(w, p)->only;
 	if (p->nexthop == NULL)
-		p->nexthop = route_find_from(w->snapshot->routes, &src, &dst);
+		forward_find(w, p, former);
 	if (p->nexthop != NULL && p->nexthop->kind == NEXTHOP_NOT_UNICAST) {
 		p->nexthop = ip_addr_is_link_local(&dst) ? find_link_local(w, p, &dst) : NULL;
 		if (p->nexthop == NULL)

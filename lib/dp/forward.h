@@ -11,10 +11,18 @@
 // or DROP_IP_SOURCE. For packets without a cached decision: those of established flows have passed.
 enum drop forward_check_source(const struct worker *w, const struct pkt *p);
 
-// Looks up the route to the destination: p->nexthop. Returns DROP_NONE, DROP_NOT_UNICAST, or
-// DROP_IP_SOURCE: as forward_check_source(), and for a link-local source whose packet would leave
-// the link.
+// Sets p->nexthop to that of the route to the destination, of several to that of the packet's flow.
+// former: by which the packets of the flow have gone until now (see hop_choose()); NULL: it is not
+// known.
+void forward_find(const struct worker *w, struct pkt *p, const struct nexthop *former);
+
+// Looks up the route to the destination: p->nexthop, of several that of the packet's flow. Returns
+// DROP_NONE, DROP_NOT_UNICAST, or DROP_IP_SOURCE: as forward_check_source(), and for a link-local
+// source whose packet would leave the link.
 enum drop forward_lookup(struct worker *w, struct pkt *p);
+
+// The same with a former next hop.
+enum drop forward_lookup_next(struct worker *w, struct pkt *p, const struct nexthop *former);
 
 // The same for a datagram that no buffer holds, which can only be forwarded, in fragments again.
 // ESP, ICMP errors and packets for the gateway have to be in one buffer: DROP_FRAME_SCATTERED.

@@ -3,6 +3,8 @@
 
 #include "arp.h"
 #include "dad.h"
+#include "egress.h"
+#include "forward.h"
 #include "input_check.h"
 #include "ip_view.h"
 #include "nd.h"
@@ -209,12 +211,12 @@ void host_input(struct worker *w, uint16_t n)
 void host_route_answer(
 	const struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
 {
-	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
+	const struct ip_addr dst = pkt_dst(p);
 
 	if (f == NULL || flow_reopens(f, fp) || flow_word_initiator(flow_word(f)) == fp->dir ||
 		ip_addr_is_link_local(&dst) || flow_ingress(f, !fp->dir) >= PORTS_MAX)
 		return;
-	p->nexthop = route_find_from(w->snapshot->routes, &src, &dst);
+	forward_find(w, p, egress_former(w, f, fp->dir));
 }
 
 void host_stop(struct worker *w)

@@ -9,6 +9,7 @@
 
 #include "firewall.h"
 #include "forward.h"
+#include "hop.h"
 #include "host.h"
 #include "icmp.h"
 #include "ip_view.h"
@@ -72,7 +73,8 @@ static struct sa_in *receives_by(const struct snapshot *s, const struct spd_poli
 // Finds the packet's ingress port, and the SA that it is decapsulated from.
 static int find_ingress(struct pkt *p, const struct snapshot *s, const struct match_query *q)
 {
-	const struct nexthop *back = route_find(s->routes, &q->source);
+	const struct nexthop *back = hop_find(
+		s, route_find(s->routes, &q->source), &q->destination, &q->source, 0, NULL);
 	const struct spd_policy *policy;
 	const struct ip_view v = pkt_view(p);
 

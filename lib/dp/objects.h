@@ -7,6 +7,7 @@
 #pragma once
 
 #include "decisions.h"
+#include "interface.h"
 #include "route_change.h"
 #include "sa_ledger.h"
 #include "sa_list.h"
@@ -38,6 +39,7 @@ struct objects {
 	// this one store. The control thread replaces them.
 	const struct spd_policy *_Atomic *policy;
 	struct sa_out *_Atomic *policy_out;
+	atomic_bool link_down[PORTS_MAX]; // by port; the control thread writes it
 	// Counters by number, which workers write (decisions.h).
 	struct decisions *decisions[DECIDERS];
 
@@ -84,6 +86,12 @@ void objects_policy_set(struct objects *o, uint16_t number, const struct spd_pol
 
 // Sets the SA that a policy sends through; NULL: a tunnel is down. Control thread.
 void objects_out_set(struct objects *o, uint16_t number, struct sa_out *sa);
+
+// Whether the port has a link, as far as the control thread has seen. Any thread.
+static inline bool objects_link_is_up(const struct objects *o, uint16_t port)
+{
+	return !atomic_load_explicit(&o->link_down[port], memory_order_relaxed);
+}
 
 // The SA that a policy sends through. Any thread.
 static inline struct sa_out *objects_out(const struct objects *o, uint16_t number)

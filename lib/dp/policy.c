@@ -3,6 +3,8 @@
 
 #include "decided_run.h"
 #include "forward.h"
+#include "hop.h"
+#include "hop_group.h"
 #include "icmp.h"
 #include "ip_view.h"
 #include "ipv4.h"
@@ -40,11 +42,18 @@ static bool is_protect(const struct spd_policy *policy)
 	return policy != NULL && policy->action == SPD_PROTECT;
 }
 
-// Whether the next hop is on the protected side. A route that drops counts as protected: it may be
-// for a part of a network there, and no host outside gets replies from there.
+// Whether the next hop, or all of several, are on the protected side. A route that drops counts as
+// protected: it may be for a part of a network there, and no host outside gets replies from there.
 static bool is_protected(const struct worker *w, const struct nexthop *nh)
 {
-	return !nexthop_leads_on(nh) || !w->snapshot->iface[nh->iface].unprotected;
+	const struct nexthop *hop;
+
+	if (!nexthop_leads_on(nh))
+		return true;
+	for (unsigned int i = nexthop_first_place(nh); (hop = nexthop_hop(nh, i)) != NULL; i++)
+		if (w->snapshot->iface[hop->iface].unprotected)
+			return false;
+	return true;
 }
 
 // Whether the policy is more specific than the route in that the source is at the peer.
@@ -65,7 +74,7 @@ static bool is_inside_source(
 
 	if (back == NULL || back->kind == NEXTHOP_NOT_UNICAST)
 		return false;
-	if (back->kind == NEXTHOP_LOCAL || back->kind == NEXTHOP_TUNNEL)
+	if (back->kind == NEXTHOP_LOCAL || nexthop_first_kind(back) == NEXTHOP_TUNNEL)
 		return true;
 	return is_protected(w, back) && !is_at_peer(policy, src, back);
 }
@@ -74,7 +83,7 @@ static bool is_routed_back(const struct nexthop *back, const struct spd_policy *
 {
 	switch (tunnel->source_check) {
 	case SPD_SOURCE_STRICT:
-		return back != NULL && back->kind == NEXTHOP_TUNNEL && back->iface == tunnel->iface;
+		return back != NULL && nexthop_leads_into(back, tunnel->iface);
 	case SPD_SOURCE_LOOSE:
 		return back != NULL && back->kind <= NEXTHOP_TUNNEL;
 	default:
@@ -393,7 +402,8 @@ static enum drop check_error_from_outside(const struct worker *w, const struct p
 static const struct spd_policy *find_sender(const struct worker *w, const struct ip_view *sent)
 {
 	const struct snapshot *s = w->snapshot;
-	const struct nexthop *to = route_find_from(s->routes, &sent->src, &sent->dst);
+	const struct nexthop *to = hop_find(s, route_find_from(s->routes, &sent->src, &sent->dst),
+		&sent->src, &sent->dst, hop_rest(sent), NULL);
 
 	return to != NULL && to->kind == NEXTHOP_TUNNEL ? snapshot_tunnel(s, to)
 							: policy_find_outbound(s, sent);

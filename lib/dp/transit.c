@@ -266,7 +266,7 @@ static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct 
 static enum drop slow_path_begin(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	const struct flow *f, bool *through)
 {
-	enum drop d = forward_lookup(w, p);
+	enum drop d = forward_lookup_next(w, p, f != NULL ? egress_former(w, f, fp->dir) : NULL);
 
 	*through = false;
 	if (d == DROP_NOT_UNICAST && p->sa_in != NULL)

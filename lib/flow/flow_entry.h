@@ -158,7 +158,11 @@ struct flow_decision {
 #define FLOW_ROUTE   2u // a route that is remembered: place << 32 | number << FLOW_NUMBER_SHIFT
 #define FLOW_TUNNEL  4u // and leads into the tunnel that is the policy decision.by.out
 
-#define FLOW_NUMBER_SHIFT 11 // 8 bits below are for the next hop among several of the route
+#define FLOW_HOPS (0xffu << FLOW_HOP_SHIFT) // place of the next hop in the route's group, from 1
+
+#define FLOW_HOP_SHIFT    3
+#define FLOW_NUMBER_SHIFT 11
+#define FLOW_NUMBER_NONE  (UINT32_MAX >> FLOW_NUMBER_SHIFT) // no slot has it
 
 // Packets that go in clear, to the next hop, which lives as long as the generation.
 static inline uint64_t flow_egress_clear(const struct nexthop *nexthop)
@@ -172,14 +176,29 @@ static inline uint64_t flow_egress_protect(struct sa_out *_Atomic const *out)
 	return (uintptr_t)out + FLOW_PROTECT;
 }
 
-// Packets by a route that route_remember() has remembered; 0: each takes the slow path.
-static inline uint64_t flow_egress_route(uint64_t route, bool into_tunnel)
+// Packets by a route that route_remember() has remembered; 0: each takes the slow path. hop: the
+// place of the next hop among several, from 1 on; 0: there is one.
+static inline uint64_t flow_egress_route(uint64_t route, uint8_t hop, bool into_tunnel)
 {
-	uint32_t number =
-		route != 0 ? (uint32_t)route << FLOW_NUMBER_SHIFT : 0u - (1u << FLOW_NUMBER_SHIFT);
+	uint32_t number = route != 0 ? (uint32_t)route : FLOW_NUMBER_NONE;
 
-	return (route & ~(uint64_t)UINT32_MAX) | number | FLOW_ROUTE |
-	       (into_tunnel ? FLOW_TUNNEL : 0);
+	return (route & ~(uint64_t)UINT32_MAX) | number << FLOW_NUMBER_SHIFT |
+	       (uint32_t)hop << FLOW_HOP_SHIFT | FLOW_ROUTE | (into_tunnel ? FLOW_TUNNEL : 0);
+}
+
+static inline uint32_t flow_egress_place(uint64_t egress)
+{
+	return (uint32_t)(egress >> 32);
+}
+
+static inline uint32_t flow_egress_number(uint64_t egress)
+{
+	return (uint32_t)egress >> FLOW_NUMBER_SHIFT;
+}
+
+static inline uint8_t flow_egress_hop(uint64_t egress)
+{
+	return (uint8_t)(egress >> FLOW_HOP_SHIFT);
 }
 
 // The next hop of packets that go in clear, not by a route of the table.
@@ -243,6 +262,13 @@ static inline bool flow_decision_get(
 	const struct flow *f, unsigned int dir, uint32_t generation, struct flow_decision *d)
 {
 	return flow_dir_decision_get(&f->dir[dir], generation, d);
+}
+
+// The generation of the latest decision for the direction: 0 if there is none, or it was removed
+// and can still be read, FLOW_DECIDING while it is written.
+static inline uint32_t flow_decision_generation(const struct flow *f, unsigned int dir)
+{
+	return flow_mark_generation(atomic_load_explicit(&f->dir[dir].mark, memory_order_relaxed));
 }
 
 // The ingress of the latest decision for the direction, of whatever generation.

@@ -110,8 +110,7 @@ static void view_fill(struct flow_view *v, const struct flow *f, uint32_t word, 
 	};
 	for (unsigned int dir = 0; dir < 2; dir++) {
 		const struct flow_dir *d = &f->dir[dir];
-		uint32_t generation =
-			flow_mark_generation(atomic_load_explicit(&d->mark, memory_order_relaxed));
+		uint32_t generation = flow_decision_generation(f, dir);
 
 		v->packets[dir] = read_counter(&d->packets);
 		v->octets[dir] = read_counter(&d->octets);

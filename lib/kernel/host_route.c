@@ -48,6 +48,20 @@ static const struct conf_policy *tunnel_to(const struct conf *conf, const struct
 	return NULL;
 }
 
+// The next hop of a route out of a port with a host, of several the first: the gateway chooses
+// itself. NULL: there is none. *one may have it.
+static const struct conf_hop *hop_of(
+	const struct conf *conf, const struct conf_route *r, struct conf_hop *one)
+{
+	unsigned int n;
+	const struct conf_hop *hop = conf_route_hops(r, one, &n);
+
+	for (unsigned int i = 0; i < n; i++)
+		if (hop[i].tunnel == 0 && conf->ports[hop[i].port].host != NULL)
+			return &hop[i];
+	return NULL;
+}
+
 // The route of the configuration to all of the destination, out of a port with a host. NULL: there
 // is none, or the destination is in the network of a port.
 static const struct conf_route *route_to(const struct conf *conf, const struct ip_prefix *to)
@@ -60,10 +74,10 @@ static const struct conf_route *route_to(const struct conf *conf, const struct i
 				return NULL;
 	for (unsigned int i = 0; i < conf->n_routes; i++) {
 		const struct conf_route *r = &conf->routes[i];
+		struct conf_hop one;
 
-		if (conf_route_has_port(r) && conf->ports[r->port].host != NULL &&
-			ip_addr_is_none(&r->source) && covers(&r->to, to) &&
-			(found == NULL || r->to.len > found->to.len))
+		if (hop_of(conf, r, &one) != NULL && ip_addr_is_none(&r->source) &&
+			covers(&r->to, to) && (found == NULL || r->to.len > found->to.len))
 			found = r;
 	}
 	return found;
@@ -107,9 +121,10 @@ static const struct ip_addr *protected_address(
 }
 
 // A route into a tunnel of the list. False: no host can send there.
-static bool into_tunnel(const struct conf *conf, const struct conf_route *c, struct host_route *r)
+static bool into_tunnel(const struct conf *conf, const struct conf_route *c,
+	const struct conf_hop *hop, struct host_route *r)
 {
-	const struct conf_tunnel *t = &conf->tunnels[c->tunnel - 1];
+	const struct conf_tunnel *t = &conf->tunnels[hop->tunnel - 1];
 	const char *dev = t->host;
 	const struct ip_addr *own;
 
@@ -123,14 +138,29 @@ static bool into_tunnel(const struct conf *conf, const struct conf_route *c, str
 	return true;
 }
 
-static bool by_port(const struct conf *conf, const struct conf_route *c, struct host_route *r)
+static bool by_port(const struct conf *conf, const struct conf_route *c, const struct conf_hop *hop,
+	struct host_route *r)
 {
-	if (!conf_route_has_port(c) || conf->ports[c->port].host == NULL)
+	if (conf->ports[hop->port].host == NULL)
 		return false;
-	snprintf(r->dev, sizeof(r->dev), "%s", conf->ports[c->port].host);
-	r->via = c->via;
-	tunnel_to(conf, &c->to, c->port, &r->source);
+	snprintf(r->dev, sizeof(r->dev), "%s", conf->ports[hop->port].host);
+	r->via = hop->via;
+	tunnel_to(conf, &c->to, hop->port, &r->source);
 	return true;
+}
+
+// Of several hops the first that a host has: the gateway chooses itself.
+static bool by_hop(const struct conf *conf, const struct conf_route *c, struct host_route *r)
+{
+	struct conf_hop one;
+	unsigned int n;
+	const struct conf_hop *hop = conf_route_hops(c, &one, &n);
+
+	for (unsigned int i = 0; i < n; i++)
+		if (hop[i].tunnel != 0 ? into_tunnel(conf, c, &hop[i], r)
+				       : by_port(conf, c, &hop[i], r))
+			return true;
+	return false;
 }
 
 void host_routes_each(
@@ -141,9 +171,7 @@ void host_routes_each(
 		struct host_route r = {.to = c->to, .where = c->where};
 
 		// The gateway chooses by source whatever interface the kernel sends by.
-		if (!ip_addr_is_none(&c->source))
-			continue;
-		if (c->tunnel != 0 ? into_tunnel(conf, c, &r) : by_port(conf, c, &r))
+		if (ip_addr_is_none(&c->source) && by_hop(conf, c, &r))
 			add(arg, &r);
 	}
 	for (unsigned int i = 0; i < conf->n_policies; i++) {
@@ -151,12 +179,15 @@ void host_routes_each(
 		const struct conf_route *c =
 			p->action == SPD_PROTECT ? route_to(conf, &p->remote) : NULL;
 		struct host_route r = {.to = p->remote, .where = p->where};
+		const struct conf_hop *hop;
+		struct conf_hop one;
 
 		if (c == NULL || is_same(&c->to, &p->remote) || is_repeated(conf, i))
 			continue;
-		r.via = c->via;
-		snprintf(r.dev, sizeof(r.dev), "%s", conf->ports[c->port].host);
-		if (tunnel_to(conf, &p->remote, c->port, &r.source) != NULL)
+		hop = hop_of(conf, c, &one);
+		r.via = hop->via;
+		snprintf(r.dev, sizeof(r.dev), "%s", conf->ports[hop->port].host);
+		if (tunnel_to(conf, &p->remote, hop->port, &r.source) != NULL)
 			add(arg, &r);
 	}
 }

@@ -1,12 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <stdio.h>
+#include <string.h>
 
 #include "collect.h"
+#include "hop_group.h"
 
 static const char *const owners[] = {[ROUTE_OWN] = "own",
 	[ROUTE_NETWORK] = "port",
 	[ROUTE_FILE] = "file",
 	[ROUTE_KERNEL] = "kernel"};
+
+// Adds a word to those in text, with a comma between them, as far as there is room.
+static void word_add(char text[ROUTE_HOPS_STRLEN], const char *word)
+{
+	size_t len = strlen(text);
+
+	if (len + strlen(word) + 1 < ROUTE_HOPS_STRLEN)
+		snprintf(text + len, ROUTE_HOPS_STRLEN - len, "%s%s", len > 0 ? "," : "", word);
+}
+
+// A tunnel of the configuration before has none, until its route is gone, too.
+static const char *iface_name(const struct snapshot *s, const struct nexthop *nh)
+{
+	return s->iface[nh->iface].name != NULL ? s->iface[nh->iface].name : "";
+}
+
+static void hops_view(struct routes_view *v, const struct snapshot *s, const struct hop_group *g)
+{
+	for (const struct hop *h = g->hop; h < g->hop + g->n; h++) {
+		char via[IP_ADDR_STRLEN] = "-", weight[16];
+
+		if (h->nexthop.kind == NEXTHOP_GATEWAY)
+			ip_addr_format(via, &h->nexthop.gateway);
+		snprintf(weight, sizeof(weight), "%u", h->weight);
+		word_add(v->via, via);
+		word_add(v->port, iface_name(s, &h->nexthop));
+		word_add(v->weight, weight);
+	}
+}
 
 // Fills in the fields of a route of the kernel.
 static void kernel_route_view(struct routes_view *v, const struct control *c, const struct route *r)
@@ -29,6 +60,7 @@ bool collect_routes(void *view, const struct control *c, unsigned int i)
 	static const char *const kind[] = {
 		[NEXTHOP_CONNECTED] = "connected",
 		[NEXTHOP_GATEWAY] = "gateway",
+		[NEXTHOP_SEVERAL] = "several",
 		[NEXTHOP_TUNNEL] = "tunnel",
 		[NEXTHOP_LOCAL] = "local",
 		[NEXTHOP_BLACKHOLE] = "blackhole",
@@ -53,8 +85,10 @@ bool collect_routes(void *view, const struct control *c, unsigned int i)
 		.unused = "-",
 		.failed = UINT64_MAX,
 	};
-	if (nexthop_leads_on(nh))
-		snprintf(v->port, sizeof(v->port), "%s", s->iface[nh->iface].name);
+	if (nh->kind == NEXTHOP_SEVERAL)
+		hops_view(v, s, nexthop_group(nh));
+	else if (nexthop_leads_on(nh))
+		snprintf(v->port, sizeof(v->port), "%s", iface_name(s, nh));
 	if (nh->kind == NEXTHOP_GATEWAY) {
 		ip_addr_format(v->via, &nh->gateway);
 		v->failed = neigh_failed(c->neigh, nh->iface, &nh->gateway);

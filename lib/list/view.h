@@ -12,6 +12,7 @@
 #define NEIGH_STATES      (NEIGH_STATIC + 1)
 #define VIEW_BURSTS       7                          // sizes of bursts that are counted
 #define VIEW_SAS_MAX      (SPD_IN_MAX * SA_NAME_MAX) // octets of the names of the SAs of a policy
+#define ROUTE_HOPS_STRLEN 1024                       // words about the next hops of a route
 #define VIEW_FLOW_SAS_MAX (2 * SA_NAME_MAX + 2)      // the same of a flow
 
 // Counters of a device.

@@ -17,6 +17,7 @@
 enum nexthop_kind {
 	NEXTHOP_CONNECTED,   // the destination is on the port's link
 	NEXTHOP_GATEWAY,     // by a router on the port's link
+	NEXTHOP_SEVERAL,     // by one of a group, which each flow has for itself (hop_group.h)
 	NEXTHOP_TUNNEL,      // into the tunnel that iface is: its SA decides about port and router
 	NEXTHOP_LOCAL,       // an address of this gateway, or of the host behind a port
 	NEXTHOP_BLACKHOLE,   // nowhere: dropped in silence
@@ -29,6 +30,7 @@ enum nexthop_kind {
 struct nexthop {
 	enum nexthop_kind kind;
 	uint16_t iface;         // number of the interface that it is on, of lib/dp/interface.h
+	uint8_t hop;            // its place in a group of several, from 1 on; 0: it is in none
 	struct ip_addr gateway; // of NEXTHOP_GATEWAY
 	struct ip_addr source;  // source address of originated packets
 };
@@ -100,8 +102,9 @@ struct route_slots {
 // Remembers the route to dst: its place and number, ((uint64_t)place << 32 | number). As long as
 // route_is_at(), no change has concerned dst: a route that is replaced gets another number, a
 // longer prefix puts a node into the slot, and a deletion gives the slot another number. Neither
-// place nor number is used again before route_table_forget(). 0: nexthop is not that of the route
-// to dst any more, or routes from src might be. Workers.
+// place nor number is used again before route_table_forget(), and nor is the group of its hops. 0:
+// nexthop is neither that of the route to dst any more nor one of its hops, or routes from src
+// might be. Workers.
 uint64_t route_remember(struct route_table *t, const struct ip_addr *src, const struct ip_addr *dst,
 	const struct nexthop *nexthop);
 
@@ -122,6 +125,9 @@ static inline const struct nexthop *route_nexthop(const struct route_slots *s, u
 {
 	return (const struct nexthop *)(s->nexthop + (uint64_t)number * ROUTE_SIZE);
 }
+
+// A keyed hash of words about a flow, at most HASH_WORDS_MAX, for hop_choose().
+uint32_t route_hash(const struct route_table *t, const uint64_t word[], unsigned int n);
 
 // The route that has the next hop, which one of the functions above returned.
 static inline const struct route *route_of(const struct nexthop *nexthop)

@@ -102,13 +102,6 @@ static bool is_full(const struct route_table *t, const struct route *r)
 		       route_index_find(t, &r->to, &r->from, r->owner) == 0);
 }
 
-// A struct route has gaps.
-static bool is_same(const struct nexthop *a, const struct nexthop *b)
-{
-	return a->kind == b->kind && a->iface == b->iface &&
-	       ip_addr_equal(&a->gateway, &b->gateway) && ip_addr_equal(&a->source, &b->source);
-}
-
 // Makes an entry that is planned. Returns 0, or as route_put(), without number.
 static int entry_new(struct route_table *t, const struct route *r, uint32_t *number)
 {
@@ -127,8 +120,18 @@ static int entry_new(struct route_table *t, const struct route *r, uint32_t *num
 		return rc;
 	}
 	*route_entry(t, *number) = (struct entry){.route = *r, .state = ENTRY_PLANNED};
+	nexthop_use(&r->nexthop);
 	route_index_add(t, *number);
 	return 0;
+}
+
+// Frees an entry or a node. Readers find the group of an entry's hops by its number, so it is a
+// user of the group until then.
+static void give_back(struct route_table *t, struct slab *s, uint32_t number)
+{
+	if (s == &t->entries)
+		nexthop_release(&route_entry(t, number)->route.nexthop, &t->groups);
+	slab_give_back(s, number);
 }
 
 static const struct nexthop *route_at_number(const struct route_table *t, uint32_t number)
@@ -208,7 +211,7 @@ int route_put(struct route_table *t, const struct route *route)
 	uint32_t number = route_index_find(t, &route->to, &route->from, route->owner);
 	int rc;
 
-	if (number != 0 && is_same(&route_entry(t, number)->route.nexthop, &route->nexthop))
+	if (number != 0 && nexthop_equal(&route_entry(t, number)->route.nexthop, &route->nexthop))
 		return 0;
 	rc = entry_new(t, route, &number);
 	if (rc == 0)
@@ -268,14 +271,14 @@ static _Atomic uint8_t *entry_mark(
 }
 
 // Frees the elements of a chain that are not remembered.
-static void chain_release(const struct route_table *t, struct slab *s, uint32_t chain,
+static void chain_release(struct route_table *t, struct slab *s, uint32_t chain,
 	struct limbo *limbo,
 	_Atomic uint8_t *(*mark)(const struct route_table *, const struct slab *, uint32_t))
 {
 	for (uint32_t number = chain, next; number != 0; number = next) {
 		next = s->next[number];
 		if (atomic_load_explicit(mark(t, s, number), memory_order_relaxed) == 0) {
-			slab_give_back(s, number);
+			give_back(t, s, number);
 			continue;
 		}
 		s->next[number] = limbo->chain;
@@ -332,7 +335,7 @@ static int plan_one(struct route_table *t, const struct route *r, uint32_t *numb
 		*number = 0;
 		return 0;
 	}
-	if (!is_same(&e->route.nexthop, &r->nexthop) || e->route.skip != r->skip)
+	if (!nexthop_equal(&e->route.nexthop, &r->nexthop) || e->route.skip != r->skip)
 		return entry_new(t, r, number);
 	e->state = ENTRY_ACTIVE;
 	return 0;
@@ -368,7 +371,7 @@ void route_plan_drop(struct route_table *t)
 		if (is_new(t, i)) {
 			route_index_remove(t, t->planned[i]);
 			drop(t, &route_entry(t, t->planned[i])->route);
-			slab_give_back(&t->entries, t->planned[i]);
+			give_back(t, &t->entries, t->planned[i]);
 		}
 	for (unsigned int i = 0; i < t->n_configured; i++)
 		if (t->configured[i] != 0)
@@ -383,7 +386,8 @@ void route_plan_begin(struct route_table *t)
 	for (unsigned int i = 0; i < t->n_planned; i++) {
 		const struct entry *e = route_entry(t, t->planned[i]);
 
-		if (is_new(t, i) && e->route.nexthop.kind >= NEXTHOP_TUNNEL && !e->skipped)
+		if (is_new(t, i) && !e->skipped &&
+			nexthop_first_kind(&e->route.nexthop) > NEXTHOP_GATEWAY)
 			entry_begin(t, t->planned[i]);
 	}
 }

@@ -131,7 +131,8 @@ uint32_t route_index_cover(const struct route_table *t, const struct route *r)
 // Whether an outer packet may go by the entry.
 static bool is_outer(const struct route_table *t, uint32_t number)
 {
-	return number != 0 && route_entry(t, number)->route.nexthop.kind != NEXTHOP_TUNNEL;
+	return number != 0 &&
+	       nexthop_first_kind(&route_entry(t, number)->route.nexthop) != NEXTHOP_TUNNEL;
 }
 
 const struct nexthop *route_find_outer(

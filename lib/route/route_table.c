@@ -64,6 +64,7 @@ void route_table_free(struct route_table *t)
 		free(s);
 	}
 	route_sources_free(t->removed_sources);
+	hop_groups_free(&t->groups);
 	if (t->memory != NULL)
 		munmap(t->memory, MEMORY_LEN);
 	if (t->remembered != NULL)
@@ -77,6 +78,16 @@ void route_table_free(struct route_table *t)
 	free(t->configured);
 	free(t->planned); // a reload was not finished
 	free(t);
+}
+
+struct hop_groups *route_table_groups(struct route_table *t)
+{
+	return &t->groups;
+}
+
+uint32_t route_hash(const struct route_table *t, const uint64_t word[], unsigned int n)
+{
+	return (uint32_t)keyed_hash(&t->key, word, n);
 }
 
 static const struct nexthop *nexthop_of(const struct route_table *t, uint32_t number)
@@ -132,6 +143,13 @@ static uint32_t find_of_source(
 	return trie_find_v6(&s->trie[V6], &t->nodes[V6], dst, 0, &slot);
 }
 
+// Whether packets by the route may go by the next hop.
+static bool leads_by(const struct nexthop *of_route, const struct nexthop *nexthop)
+{
+	return of_route == nexthop ||
+	       (nexthop->hop != 0 && nexthop_hop(of_route, nexthop->hop) == nexthop);
+}
+
 uint64_t route_remember(struct route_table *t, const struct ip_addr *src, const struct ip_addr *dst,
 	const struct nexthop *nexthop)
 {
@@ -139,7 +157,8 @@ uint64_t route_remember(struct route_table *t, const struct ip_addr *src, const 
 	uint32_t number = find(t, dst, &slot);
 	uint64_t place = (uint64_t)(slot - t->slots.slot);
 
-	if (number == 0 || nexthop_of(t, number) != nexthop || route_source_find(t, src) != NULL)
+	if (number == 0 || !leads_by(nexthop_of(t, number), nexthop) ||
+		route_source_find(t, src) != NULL)
 		return 0;
 	// Before it is remembered: after a grace period the control thread looks whether it is.
 	if (atomic_load_explicit(&route_entry(t, number)->remembered, memory_order_relaxed) == 0)

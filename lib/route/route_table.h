@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "hop_group.h"
 #include "keyed_hash.h"
 #include "route.h"
 #include "trie.h"
@@ -67,6 +68,7 @@ struct route_table {
 	// By place / TRIE_FANOUT: whether a slot of the node is remembered. Written by workers.
 	_Atomic uint8_t *remembered;
 	struct limbo limbo_routes, limbo_nodes[FAMILIES];
+	struct hop_groups groups;
 	struct hash_key key;
 	uint32_t *bucket; // number of the first entry in it
 	unsigned int n_buckets;

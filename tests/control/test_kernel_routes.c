@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Routes of the kernel that come and go while SAs send by them.
 #include "desk.h"
+#include "hop_group.h"
 #include "kernel_routes.h"
 
 static void put(const char *to, const struct nexthop *nexthop)
@@ -85,6 +86,62 @@ static void test_peer_in_tunnel(void **state)
 	delete ("192.0.2.2/32");
 	kernel_routes_end(&desk);
 	desk_expect_no_event();
+}
+
+static struct hop hop(const struct nexthop nexthop)
+{
+	return (struct hop){.nexthop = nexthop, .weight = 1};
+}
+
+static struct nexthop by_lan(const char *gateway)
+{
+	return (struct nexthop){.kind = NEXTHOP_GATEWAY, .iface = LAN, .gateway = addr_of(gateway)};
+}
+
+static void put_several(const char *to, const struct hop hops[], unsigned int n)
+{
+	struct hop_groups *groups = route_table_groups(desk.snapshot->routes);
+	struct nexthop nh;
+
+	assert_int_equal(nexthop_take(&nh, groups, hops, n), 0);
+	put(to, &nh);
+	nexthop_release(&nh, groups);
+	kernel_routes_end(&desk);
+}
+
+// Of several next hops to its peer, an SA keeps its own while that is up and among them.
+static void test_sas_by_several(void **state)
+{
+	const struct hop hops[] = {hop(by("192.0.2.9")), hop(by_lan("10.1.0.9"))};
+	const struct hop more[] = {hops[0], hops[1], hop(by("192.0.2.10")), hop(by("192.0.2.11"))};
+	uint16_t port, other;
+
+	(void)state;
+	put_several("192.0.2.2/32", hops, RTE_DIM(hops));
+	port = next_hop()->iface;
+	other = port == WAN ? LAN : WAN;
+	desk_link[port] = false;
+	desk_wait(1200);
+	assert_int_equal(next_hop()->iface, other);
+	desk_link[port] = true;
+	desk_wait(1200);
+	assert_int_equal(next_hop()->iface, other);
+	put_several("192.0.2.2/32", more, RTE_DIM(more));
+	assert_true(nexthop_equal(next_hop(), &hops[other == LAN].nexthop));
+	desk_wait(200); // the former group is freed
+	put_several("192.0.2.2/32", &more[2], 2);
+	assert_true(nexthop_equal(next_hop(), &more[2].nexthop) ||
+		    nexthop_equal(next_hop(), &more[3].nexthop));
+	delete ("192.0.2.2/32");
+	desk_wait(200);
+	assert_int_equal(next_hop()->kind, NEXTHOP_CONNECTED);
+	desk_forget();
+}
+
+static struct hop tunnel(unsigned int i)
+{
+	return hop((struct nexthop){
+		.kind = NEXTHOP_TUNNEL, .iface = (uint16_t)(IFACE_TUNNEL_MIN + i)});
 }
 
 static void test_reload_keeps_them(void **state)
@@ -188,13 +245,15 @@ static void test_flows_of_its_region(void **state)
 		bool redecided;
 	} rows[] = {
 		{"another router", NULL, &wan, false},
-		{"the default route again", &wan, NULL, false}, {"into a tunnel", NULL, &one, true},
+		{"the default route again", &wan, NULL, false},
+		{"into a tunnel", NULL, &one, true},
 		{"the same tunnel", &one, &one, false},
 		{"from tunnel to tunnel", &one, &other, true},
-		{"out of a tunnel", &other, NULL, true}, {"nowhere", &wan, &nowhere, true},
+		{"out of a tunnel", &other, NULL, true},
+		{"nowhere", &wan, &nowhere, true},
 		{"nowhere in another way", &nowhere, &nowhere, false},
 		{"to the protected side", NULL, &lan, true},
-		{"on the protected side", &lan, &lan_router, true}, // its length counts
+		{"on the protected side", &lan, &lan_router, false},
 	};
 
 	(void)state;
@@ -221,12 +280,76 @@ static void test_flows_of_its_region(void **state)
 	}
 }
 
+// Flows notice by themselves whether their hop is among several. They are decided again only if the
+// route does not admit all sources that it has admitted before, or other policies apply.
+static void test_groups_and_decisions(void **state)
+{
+	const struct hop lan = hop(by_lan("10.1.0.9")), lan2 = hop(by_lan("10.1.0.10"));
+	const struct hop wan = hop(by("192.0.2.9")), wan2 = hop(by("192.0.2.10"));
+	const struct {
+		struct hop hops[3];
+		unsigned int n;
+		bool decide;
+	} rows[] = {
+		{{wan}, 1, false}, // as the default route
+		{{wan, wan2}, 2, false},
+		{{wan2}, 1, false},
+		{{lan, wan2}, 2, false}, // not all hops are protected
+		{{lan}, 1, true},
+		{{lan, lan2}, 2, false},
+		{{lan2}, 1, false},
+		{{tunnel(1)}, 1, true},
+		{{tunnel(1), tunnel(2)}, 2, false},
+		{{tunnel(1), tunnel(2), tunnel(3)}, 3, false},
+		{{tunnel(3), tunnel(2)}, 2, true}, // not out of tunnel 1 any more
+		{{tunnel(2), tunnel(3)}, 2, false},
+		{{tunnel(1)}, 1, true},
+		{{wan, wan2}, 2, true},
+	};
+	const uint32_t generation = desk_flow_generation();
+
+	(void)state;
+	desk_worker_begins();
+	put_several("203.0.0.0/16", &wan, 1); // which the rows' route covers
+	all_decided_again();
+	for (unsigned int i = 0; i < COUNT_OF(rows); i++) {
+		struct flow *f = decided_flow("10.1.0.5", "203.0.113.5");
+
+		put_several("203.0.113.0/24", rows[i].hops, rows[i].n);
+		all_decided_again();
+		if (has_decision(f) == rows[i].decide)
+			fail_msg("row %u", i);
+	}
+	assert_int_equal(desk_flow_generation(), generation);
+}
+
+// A policy for a network is more specific than some routes to the protected side, and not than
+// others.
+static void test_length_on_the_protected_side(void **state)
+{
+	const struct hop lan = hop(by_lan("10.1.0.9"));
+	struct flow *f;
+
+	(void)state;
+	desk_worker_begins();
+	put_several("203.0.0.0/16", &lan, 1);
+	put_several("203.0.113.0/24", &lan, 1);
+	all_decided_again();
+	f = decided_flow("10.1.0.5", "203.0.113.5");
+	delete ("203.0.113.0/24");
+	all_decided_again();
+	assert_false(has_decision(f));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		desk_test(test_sas_follow),
 		desk_test(test_peer_unreachable),
 		desk_test(test_peer_in_tunnel),
+		desk_test(test_sas_by_several),
+		desk_test(test_groups_and_decisions),
+		desk_test(test_length_on_the_protected_side),
 		desk_test(test_reload_keeps_them),
 		desk_test(test_never_a_destination),
 		desk_test(test_flows_of_its_region),

@@ -57,6 +57,27 @@ static void test_changes(void **state)
 	assert_int_equal(desk_sa_out("out-6")->sa.per_packet.stop, DROP_NONE);
 }
 
+// A link that goes down is one store, which all flows by it read: none is decided again.
+static void test_one_store(void **state)
+{
+	const struct objects *o = desk.snapshot->objects;
+	uint32_t before;
+
+	(void)state;
+	desk_wait(200); // the routes of the start are decided
+	before = desk_flow_generation();
+	assert_true(objects_link_is_up(o, WAN));
+	desk_link[WAN] = false;
+	desk_wait(1000);
+	assert_false(objects_link_is_up(o, WAN));
+	assert_true(objects_link_is_up(o, LAN));
+	desk_link[WAN] = true;
+	desk_wait(1000);
+	assert_true(objects_link_is_up(o, WAN));
+	assert_int_equal(desk_flow_generation(), before);
+	desk_forget();
+}
+
 // Links are checked once a second.
 static void test_short_outage_is_not_seen(void **state)
 {
@@ -201,6 +222,7 @@ int main(void)
 		desk_test(test_off_link),
 		desk_test(test_request_comes_from_own_network),
 		desk_test(test_events_come_through_ring),
+		desk_test(test_one_store),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

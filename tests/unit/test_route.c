@@ -37,12 +37,14 @@ static struct ip_addr random_dst(uint64_t *seed, enum ip_family family)
 
 static struct route random_route(uint64_t *seed, uint16_t iface)
 {
+	static const enum nexthop_kind kinds[] = {
+		NEXTHOP_CONNECTED, NEXTHOP_GATEWAY, NEXTHOP_TUNNEL, NEXTHOP_LOCAL};
 	enum ip_family family = random_family(seed);
 	unsigned int first = family == IP_V4 ? IP_V4_BITS : 0;
 
 	return (struct route){
 		.to = prefix_of(random_dst(seed, family), first + random_below(seed, 129 - first)),
-		.nexthop = {.kind = random_below(seed, 4), .iface = iface},
+		.nexthop = {.kind = kinds[random_below(seed, COUNT_OF(kinds))], .iface = iface},
 	};
 }
 
