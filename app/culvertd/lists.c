@@ -11,7 +11,6 @@
 #include "bond.h"
 #include "collect.h"
 #include "gateway.h"
-#include "host_thread.h"
 
 static_assert(
 	VIEW_BURSTS == LOOP_SIZES && sizeof((struct ports_view){0}.driver) >= RTE_ETH_NAME_MAX_LEN,
@@ -82,7 +81,7 @@ bool collect_ports(void *view, const struct control *c, unsigned int i)
 
 	const struct port *p = &g->ports[i], *device = port_device(p);
 	const struct control_link *l = &g->control.links[i];
-	const struct host_packets host = host_thread_packets(g->host, (uint16_t)i);
+	const struct control_host *host = &c->hosts[i];
 
 	if (!port_is_open(p) || rte_eth_link_get_nowait(device->id, &link) != 0)
 		link.link_speed = RTE_ETH_SPEED_NUM_UNKNOWN;
@@ -101,9 +100,10 @@ bool collect_ports(void *view, const struct control *c, unsigned int i)
 		.vlan = p->conf->vlan,
 		.mtu = p->conf->mtu,
 		.counts = count_frames(g, i),
-		.host = p->conf->host != NULL ? p->conf->host : "",
-		.to_host = p->conf->host != NULL ? host.to : UINT64_MAX,
-		.from_host = p->conf->host != NULL ? host.from : UINT64_MAX,
+		.host = host->name,
+		.host_state = host->state,
+		.to_host = host->state != NULL ? host->to : UINT64_MAX,
+		.from_host = host->state != NULL ? host->from : UINT64_MAX,
 	};
 	port_work(v, g, device);
 	snprintf(v->name, sizeof(v->name), "%s", p->conf->name);

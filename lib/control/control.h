@@ -138,6 +138,13 @@ struct tracing {
 	uint64_t start;    // TSC
 };
 
+// The host of IFACE_HOST(i), as it was seen last, for lists.
+struct control_host {
+	char name[CONF_NAME_MAX]; // of its interface; empty: there is none
+	const char *state;
+	uint64_t to, from; // packets given to the kernel, and received from it
+};
+
 struct control {
 	const struct control_io *io;
 	void *io_arg;
@@ -168,6 +175,7 @@ struct control {
 	// Events of earlier generations may name SAs that have been freed.
 	uint32_t oldest_generation;
 
+	struct control_host hosts[HOSTS_MAX]; // see host_thread_tick()
 	struct control_link links[PORTS_MAX];
 	uint64_t links_next_ms; // when they are checked next
 	struct neigh_table *neigh;

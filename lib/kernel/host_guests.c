@@ -15,6 +15,9 @@
 
 #define KERNEL_IFACES_MAX (4 * PORTS_MAX) // behind ports, and on top of these
 
+// Another program may take away at once whatever the gateway gives.
+#define CHECK_MS 1000
+
 // The kernel's interfaces whose addresses are those of ports.
 struct ifaces {
 	const struct control *c;
@@ -27,8 +30,10 @@ struct ifaces {
 	struct conf_guests guests[PORTS_MAX]; // by port
 };
 
-static int watch = -1;     // receives a message when the kernel's addresses change
-static bool unread = true; // they have changed
+static int watch = -1;        // receives a message when the kernel's addresses change
+static bool unread = true;    // they have changed
+static bool unchecked = true; // they may not be as the gateway has given them
+static uint64_t check_ms;     // when that is checked next
 
 int host_guests_start(const struct control *c)
 {
@@ -166,16 +171,21 @@ static bool guests_read(struct control *c)
 
 bool host_guests_tick(struct control *c)
 {
+	const uint64_t now_ms = c->io->now_ms();
 	bool lacks = false;
 
 	if (watch < 0)
 		return false;
-	unread |= netlink_changed(watch);
+	if (netlink_changed(watch))
+		unread = unchecked = true;
 	if (c->loading)
 		return false;
-	if (unread) {
-		lacks = host_iface_lacks();
+	if (unread)
 		unread = !guests_read(c);
+	if (unchecked && now_ms >= check_ms) {
+		unchecked = false;
+		check_ms = now_ms + CHECK_MS;
+		lacks = host_iface_lacks();
 	}
 	for (unsigned int i = 0; i < c->conf->n_ports; i++)
 		if (memcmp(&c->guests[i], &c->conf->ports[i].guests, sizeof(c->guests[i])) != 0)

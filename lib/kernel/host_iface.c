@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "capability.h"
-#include "host_route.h"
 #include "iface.h"
 #include "log.h"
 #include "netlink.h"
@@ -23,10 +22,11 @@
 #include "sysfs.h"
 
 #define TUN           "/dev/net/tun"
-#define ROUTE_METRIC  10000 // the kernel's own are below
-#define NO_LINK_LOCAL 1     // IN6_ADDR_GEN_MODE_NONE of linux/if_link.h
+#define NO_LINK_LOCAL 1 // IN6_ADDR_GEN_MODE_NONE of linux/if_link.h
 
-unsigned int if_nametoindex(const char *name); // net/if.h and linux/if.h exclude each other
+// net/if.h and linux/if.h exclude each other
+unsigned int if_nametoindex(const char *name);
+char *if_indextoname(unsigned int index, char *name);
 
 #define host_error(i, fmt, ...)                                                                    \
 	log_error("%s:%u: %s \"%s\": host: " fmt, (i)->where.file, (i)->where.line, (i)->kind,     \
@@ -129,51 +129,79 @@ static void link_begin(struct netlink_request *r, unsigned int index)
 	r->link.ifi_index = (int)index;
 }
 
-static int mtu_set(unsigned int index, const struct host_iface *i)
+static int mac_set(unsigned int index, const struct rte_ether_addr *mac)
 {
 	struct netlink_request r;
 
 	link_begin(&r, index);
-	if (!i->is_tunnel)
-		netlink_add(&r, IFLA_ADDRESS, &i->mac, sizeof(i->mac));
-	netlink_add_u32(&r, IFLA_MTU, i->mtu);
+	netlink_add(&r, IFLA_ADDRESS, mac, sizeof(*mac));
 	return netlink_send(&r);
 }
 
-static int link_set(unsigned int index, const struct host_iface *i)
+static int mtu_set(unsigned int index, uint32_t mtu)
+{
+	struct netlink_request r;
+
+	link_begin(&r, index);
+	netlink_add_u32(&r, IFLA_MTU, mtu);
+	return netlink_send(&r);
+}
+
+static int up_set(unsigned int index, bool up)
+{
+	struct netlink_request r;
+
+	link_begin(&r, index);
+	r.link.ifi_flags = up ? IFF_UP | IFF_NOARP : 0;
+	r.link.ifi_change = IFF_UP | IFF_NOARP;
+	return netlink_send(&r);
+}
+
+static int no_link_local(unsigned int index)
 {
 	const uint8_t mode = NO_LINK_LOCAL;
 	struct netlink_request r;
 	struct rtattr *all, *v6;
-	int rc = mtu_set(index, i);
 
-	if (rc < 0)
-		return rc;
 	link_begin(&r, index);
 	all = netlink_nest(&r, IFLA_AF_SPEC);
 	v6 = netlink_nest(&r, AF_INET6);
 	netlink_add(&r, IFLA_INET6_ADDR_GEN_MODE, &mode, sizeof(mode));
 	netlink_nest_end(&r, v6);
 	netlink_nest_end(&r, all);
-	rc = netlink_send(&r);
-	if (rc < 0 && i->has_ipv6)
-		return rc;
-	link_begin(&r, index);
-	r.link.ifi_flags = r.link.ifi_change = IFF_UP | IFF_NOARP;
 	return netlink_send(&r);
 }
 
-// The interfaces that the gateway has made, and the addresses that it has given them. With the
-// lock.
+// Of a new interface, and of one whose MTU was too small for IPv6 for a time: the kernel has
+// forgotten all about IPv6 then, and chooses a link-local address when it is up.
+static int link_set(unsigned int index, const struct host_iface *i)
+{
+	int rc = up_set(index, false);
+
+	if (rc == 0 && !i->is_tunnel)
+		rc = mac_set(index, &i->mac);
+	if (rc == 0)
+		rc = mtu_set(index, i->mtu);
+	if (rc < 0)
+		return rc;
+	settings_write(i);
+	rc = no_link_local(index);
+	return rc < 0 && i->has_ipv6 ? rc : up_set(index, true);
+}
+
+// The interfaces that the gateway has made, with the addresses and the MTU that the kernel has
+// accepted. With the lock.
 static struct {
 	pthread_mutex_t lock;
 	struct given {
-		unsigned int index; // the kernel's; 0: there is none
-		bool was_down;      // somebody had set it down when it was seen last
+		unsigned int index;       // the kernel's; 0: there is none
+		char name[CONF_NAME_MAX]; // by the configuration
+		uint32_t mtu; // 0: it is to be set up, or somebody has given it another one
 		struct ip_addr addr[PORT_ADDRS_MAX];
 		uint8_t len[PORT_ADDRS_MAX]; // of its prefix, in bits of its family
 		unsigned int n;
 	} host[HOSTS_MAX];
+	bool is_down[HOSTS_MAX]; // somebody has set it down, as seen last; the control thread's
 } given = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool is_among(const struct ip_addr *addr, const struct ip_addr all[], unsigned int n)
@@ -194,18 +222,6 @@ bool host_iface_gave(unsigned int host, const struct ip_addr *addr)
 	return gave;
 }
 
-static void given_set(unsigned int host, unsigned int index, const struct host_iface *i)
-{
-	struct given *g = &given.host[host];
-
-	pthread_mutex_lock(&given.lock);
-	g->index = index;
-	g->n = i->n;
-	memcpy(g->addr, i->addr, sizeof(g->addr));
-	memcpy(g->len, i->len, sizeof(g->len));
-	pthread_mutex_unlock(&given.lock);
-}
-
 // The gateway detects duplicates.
 static int addr_request(
 	uint16_t type, uint16_t flags, unsigned int index, const struct ip_addr *addr, uint8_t len)
@@ -223,75 +239,116 @@ static int addr_request(
 	return netlink_send(&r);
 }
 
-int host_iface_set(unsigned int host, const struct host_iface *i)
+static int refused(const struct host_iface *i, const char *part, int rc)
 {
-	const struct given had = given.host[host];
-	// By its number: somebody may have renamed it.
-	const unsigned int index = had.index != 0 ? had.index : if_nametoindex(i->name);
+	host_error(i, "interface %s does not accept %s: %s", i->name, part, strerror(-rc));
+	return -EIO;
+}
+
+static int link_give(struct given *g, const struct host_iface *i)
+{
+	int rc = 0;
+
+	if (g->mtu == 0)
+		rc = link_set(g->index, i);
+	else if (g->mtu != i->mtu)
+		rc = mtu_set(g->index, i->mtu);
+	if (rc < 0)
+		return refused(i, "its MTU, or to be set up", rc);
+	g->mtu = i->mtu;
+	return 0;
+}
+
+// All of them: somebody may have removed some.
+static int addrs_give(struct given *g, const struct host_iface *i)
+{
 	char text[IP_ADDR_STRLEN];
 	int failed = 0;
 
-	if (i->has_ipv6)
-		setting_write(i, "ipv6", "disable_ipv6", "0");
-	for (unsigned int a = 0; a < had.n; a++)
-		if (!is_among(&had.addr[a], i->addr, i->n))
-			addr_request(RTM_DELADDR, 0, index, &had.addr[a], had.len[a]);
-	given_set(host, index, i);
-	// All of them: somebody may have removed some.
+	g->n = 0;
 	for (unsigned int a = 0; a < i->n; a++) {
-		int rc = addr_request(
-			RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, index, &i->addr[a], i->len[a]);
+		int rc = addr_request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, g->index,
+			&i->addr[a], i->len[a]);
 
-		if (rc == 0)
+		if (rc < 0) {
+			failed = refused(i, ip_addr_format(text, &i->addr[a]), rc);
 			continue;
-		host_error(i, "interface %s does not accept address %s: %s", i->name,
-			ip_addr_format(text, &i->addr[a]), strerror(-rc));
-		failed = -EIO;
+		}
+		g->addr[g->n] = i->addr[a];
+		g->len[g->n++] = i->len[a];
 	}
 	return failed;
 }
 
+int host_iface_set(unsigned int host, const struct host_iface *i)
+{
+	struct given *g = &given.host[host];
+	int rc;
+
+	pthread_mutex_lock(&given.lock);
+	rc = link_give(g, i);
+	if (i->has_ipv6)
+		setting_write(i, "ipv6", "disable_ipv6", "0");
+	for (unsigned int a = 0; a < g->n; a++)
+		if (!is_among(&g->addr[a], i->addr, i->n))
+			addr_request(RTM_DELADDR, 0, g->index, &g->addr[a], g->len[a]);
+	rc |= addrs_give(g, i);
+	pthread_mutex_unlock(&given.lock);
+	return rc;
+}
+
+static void given_begin(unsigned int host, unsigned int index, const char *name)
+{
+	struct given *g = &given.host[host];
+
+	pthread_mutex_lock(&given.lock);
+	*g = (struct given){.index = index};
+	snprintf(g->name, sizeof(g->name), "%s", name);
+	pthread_mutex_unlock(&given.lock);
+}
+
 int host_iface_open(unsigned int host, const struct host_iface *i)
 {
-	int fd = tun_open(i), rc;
+	int fd = tun_open(i);
 
 	if (fd < 0)
 		return fd;
 	host_iface_carrier(fd, false);
-	settings_write(i);
-	rc = link_set(if_nametoindex(i->name), i);
-	if (rc < 0)
-		host_error(i, "cannot set up interface %s: %s", i->name, strerror(-rc));
-	else
-		rc = host_iface_set(host, i);
-	if (rc == 0)
-		return fd;
-	host_iface_closed(host);
-	close(fd);
-	return -EIO;
+	given_begin(host, if_nametoindex(i->name), i->name);
+	return fd;
 }
 
-void host_iface_mtu(unsigned int host, const struct host_iface *i)
+unsigned int host_iface_index(const char *name)
 {
-	int rc = mtu_set(given.host[host].index, i);
+	unsigned int index = 0;
 
-	if (rc < 0)
-		host_error(i, "cannot set the MTU of interface %s: %s", i->name, strerror(-rc));
+	pthread_mutex_lock(&given.lock);
+	for (unsigned int i = 0; i < HOSTS_MAX; i++)
+		if (strcmp(given.host[i].name, name) == 0)
+			index = given.host[i].index;
+	pthread_mutex_unlock(&given.lock);
+	return index;
+}
+
+bool host_iface_exists(unsigned int host)
+{
+	char name[IFNAMSIZ];
+
+	return if_indextoname(given.host[host].index, name) != NULL;
 }
 
 void host_iface_closed(unsigned int host)
 {
-	pthread_mutex_lock(&given.lock);
-	memset(&given.host[host], 0, sizeof(given.host[host]));
-	pthread_mutex_unlock(&given.lock);
+	given_begin(host, 0, "");
 }
 
 // --- whether the kernel still has all of it ---
 
 // Of one dump of each kind.
 struct seen {
+	bool link[HOSTS_MAX];
 	unsigned int n_addrs[HOSTS_MAX];
-	bool came_up;
+	bool changed; // an interface has another MTU, or was down and is up again
 };
 
 static int find_given(unsigned int index)
@@ -305,14 +362,22 @@ static int find_given(unsigned int index)
 static void link_note(void *arg, const struct nlmsghdr *m)
 {
 	const struct ifinfomsg *link = NLMSG_DATA(m);
-	struct seen *seen = arg;
+	const uint32_t *mtu = netlink_attribute(m, sizeof(*link), IFLA_MTU, sizeof(*mtu));
 	int host = find_given((unsigned int)link->ifi_index);
 	bool down = (link->ifi_flags & IFF_UP) == 0;
+	struct seen *seen = arg;
+	struct given *g;
 
 	if (host < 0)
 		return;
-	seen->came_up |= given.host[host].was_down && !down;
-	given.host[host].was_down = down;
+	g = &given.host[host];
+	seen->link[host] = true;
+	seen->changed |= given.is_down[host] && !down;
+	if (g->mtu != 0 && mtu != NULL && *mtu != g->mtu) {
+		seen->changed = true;
+		g->mtu = 0;
+	}
+	given.is_down[host] = down;
 }
 
 static void addr_note(void *arg, const struct nlmsghdr *m)
@@ -327,129 +392,24 @@ static void addr_note(void *arg, const struct nlmsghdr *m)
 		seen->n_addrs[host]++;
 }
 
+static bool lacks(const struct given *g, const struct seen *seen, unsigned int host)
+{
+	return g->index != 0 &&
+	       (!seen->link[host] || (!given.is_down[host] && seen->n_addrs[host] < g->n));
+}
+
 bool host_iface_lacks(void)
 {
 	struct seen seen = {0};
-	bool lacks;
+	bool any;
 
 	pthread_mutex_lock(&given.lock);
-	lacks = netlink_dump(RTM_GETLINK, link_note, &seen) < 0 ||
-		netlink_dump(RTM_GETADDR, addr_note, &seen) < 0 || seen.came_up;
+	any = netlink_dump(RTM_GETLINK, link_note, &seen) < 0 ||
+	      netlink_dump(RTM_GETADDR, addr_note, &seen) < 0 || seen.changed;
 	for (unsigned int i = 0; i < HOSTS_MAX; i++)
-		lacks |= given.host[i].index != 0 && !given.host[i].was_down &&
-			 seen.n_addrs[i] < given.host[i].n;
+		any |= lacks(&given.host[i], &seen, i);
 	pthread_mutex_unlock(&given.lock);
-	return lacks;
-}
-
-// --- routes ---
-
-// Sorted by destination.
-struct routes {
-	struct host_route *of;
-	unsigned int n;
-};
-
-static struct routes kernel; // addresses of the gateway that the kernel has
-
-static int compare(const void *a, const void *b)
-{
-	const struct host_route *x = a, *y = b;
-	int by_addr = memcmp(&x->to.addr, &y->to.addr, sizeof(x->to.addr));
-
-	return by_addr != 0 ? by_addr : x->to.len - y->to.len;
-}
-
-static bool has(const struct routes *routes, const struct host_route *r)
-{
-	const struct host_route *found =
-		routes->n > 0 ? bsearch(r, routes->of, routes->n, sizeof(*r), compare) : NULL;
-
-	return found != NULL && ip_addr_equal(&found->via, &r->via) &&
-	       strcmp(found->dev, r->dev) == 0 && ip_addr_equal(&found->source, &r->source);
-}
-
-static void next_hop_add(struct netlink_request *r, bool v4, const struct ip_addr *via)
-{
-	struct {
-		uint16_t family;
-		uint8_t addr[sizeof(via->b)];
-	} other = {.family = AF_INET6}; // as struct rtvia
-
-	if (v4 == ip_addr_is_v4(via)) {
-		netlink_add_addr(r, RTA_GATEWAY, via);
-		return;
-	}
-	memcpy(other.addr, via->b, sizeof(other.addr));
-	netlink_add(r, RTA_VIA, &other, sizeof(other));
-}
-
-static int route_request(uint16_t type, uint16_t flags, const struct host_route *route)
-{
-	bool v4 = ip_addr_is_v4(&route->to.addr), on_link = ip_addr_is_none(&route->via);
-	struct netlink_request r;
-
-	netlink_begin(&r, type, flags, sizeof(r.route));
-	r.route.rtm_family = v4 ? AF_INET : AF_INET6;
-	r.route.rtm_dst_len = (uint8_t)(route->to.len - (v4 ? IP_V4_BITS : 0));
-	r.route.rtm_table = RT_TABLE_MAIN;
-	r.route.rtm_protocol = HOST_ROUTE_PROTOCOL;
-	r.route.rtm_scope = on_link ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
-	r.route.rtm_type = RTN_UNICAST;
-	r.route.rtm_flags = on_link ? 0 : RTNH_F_ONLINK; // the gateway has checked that
-	netlink_add_addr(&r, RTA_DST, &route->to.addr);
-	if (!on_link)
-		next_hop_add(&r, v4, &route->via);
-	netlink_add_u32(&r, RTA_OIF, if_nametoindex(route->dev));
-	netlink_add_u32(&r, RTA_PRIORITY, ROUTE_METRIC);
-	if (!ip_addr_is_none(&route->source))
-		netlink_add_addr(&r, RTA_PREFSRC, &route->source);
-	return netlink_send(&r);
-}
-
-// Also one that the kernel had: somebody may have removed it, or set the interface down.
-static bool route_add(const struct host_route *route)
-{
-	char text[IP_PREFIX_STRLEN];
-	int rc = route_request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, route);
-
-	if (rc == -EEXIST && has(&kernel, route))
-		return true;
-	if (rc < 0)
-		log_warn("%s:%u: the kernel does not accept the route to %s: %s", route->where.file,
-			route->where.line, ip_prefix_format(text, &route->to), strerror(-rc));
-	return rc == 0;
-}
-
-static void note(void *arg, const struct host_route *route)
-{
-	struct routes *routes = arg;
-
-	routes->of[routes->n++] = *route;
-}
-
-void host_iface_routes(const struct conf *conf)
-{
-	struct routes wanted = {
-		.of = calloc(conf->n_routes + conf->n_policies + 1, sizeof(wanted.of[0]))};
-	unsigned int accepted = 0;
-
-	if (wanted.of == NULL) {
-		log_warn("out of memory for the kernel's routes");
-		return;
-	}
-	host_routes_each(conf, note, &wanted);
-	qsort(wanted.of, wanted.n, sizeof(wanted.of[0]), compare);
-	// One that somebody has removed is not missed.
-	for (unsigned int i = 0; i < kernel.n; i++)
-		if (!has(&wanted, &kernel.of[i]))
-			route_request(RTM_DELROUTE, 0, &kernel.of[i]);
-	for (unsigned int i = 0; i < wanted.n; i++)
-		if (route_add(&wanted.of[i]))
-			wanted.of[accepted++] = wanted.of[i];
-	wanted.n = accepted;
-	free(kernel.of);
-	kernel = wanted;
+	return any;
 }
 
 void host_iface_carrier(int fd, bool up)

@@ -12,9 +12,6 @@
 #include "conf.h"
 #include "snapshot.h"
 
-// By which the kernel shows the routes that it got here (RTPROT_*); no other program has it.
-#define HOST_ROUTE_PROTOCOL 67
-
 // As it is to be. Texts are the configuration's.
 struct host_iface {
 	struct conf_where where;  // of the port or tunnel, for messages
@@ -42,32 +39,31 @@ struct host_iface host_iface_wanted(
 // this instance is running, whose own they may be. Returns 0 or, after a message for each, -EIO.
 int host_iface_check(const struct conf *conf, bool is_running);
 
-// Makes the interface of a host, up and without a carrier. Returns a file descriptor that reads and
-// writes its frames or packets without waiting; or -EIO after a message.
+// Makes the interface of a host, up, without a carrier and addresses. Returns a file descriptor
+// that reads and writes its frames or packets without waiting; or -EIO after a message.
 int host_iface_open(unsigned int host, const struct host_iface *i);
 
-// Gives it the addresses that it is to have now, and removes those given before. Returns 0; or -EIO
-// after a message for each that the kernel refuses. Needs CAP_NET_ADMIN.
+// Gives it the MTU and the addresses that it is to have now, and removes those given before.
+// Returns 0; or -EIO after a message for each that the kernel refuses. Needs CAP_NET_ADMIN.
 int host_iface_set(unsigned int host, const struct host_iface *i);
 
-// Sets the MTU. Failure is logged. Needs CAP_NET_ADMIN.
-void host_iface_mtu(unsigned int host, const struct host_iface *i);
+// The kernel's index of the interface that the gateway has made with the name, whichever it has
+// now. 0: there is none. Any thread.
+unsigned int host_iface_index(const char *name);
+
+// Whether the interface is there: nobody has deleted it or moved it to another namespace.
+bool host_iface_exists(unsigned int host);
 
 // The interface is gone.
 void host_iface_closed(unsigned int host);
 
-// Whether somebody has removed addresses that the gateway has given, or an interface, or has set
-// one down and up again, which removes routes. Control thread.
+// Whether somebody has changed an MTU or removed addresses that the kernel had accepted, or an
+// interface, or has set one down and up again, which removes routes. Control thread.
 bool host_iface_lacks(void);
 
 // Whether the gateway has given the interface the address: it is no guest (struct conf_guests). Any
 // thread.
 bool host_iface_gave(unsigned int host, const struct ip_addr *addr);
-
-// Installs kernel routes via host interfaces (host_route.h), and removes those of the previous
-// configuration. High metric: other routes win. A route that the kernel refuses is logged. Needs
-// CAP_NET_ADMIN.
-void host_iface_routes(const struct conf *conf);
 
 // Sets the carrier: whether the port has a link, or the tunnel is up. fd is that of
 // host_iface_open(). Any time.

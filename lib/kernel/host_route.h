@@ -3,10 +3,13 @@
 // with a host, and one for each remote network of a policy's tunnel that such a route covers. These
 // have a source address that the policy covers, which programs use. Routes into a tunnel of the
 // list lead out of its own interface or, without one, of that of a protected port, from its
-// address: the gateway finds the tunnel. Pure functions, any thread.
+// address: the gateway finds the tunnel.
 #pragma once
 
 #include "conf.h"
+
+// By which the kernel shows these routes (RTPROT_*); no other program has it.
+#define HOST_ROUTE_PROTOCOL 67
 
 struct host_route {
 	struct ip_prefix to;
@@ -14,9 +17,15 @@ struct host_route {
 	char dev[CONF_NAME_MAX]; // the interface of a host
 	struct ip_addr source;   // an own address of a host; none: the kernel chooses
 	struct conf_where where; // of the route or the policy
+	bool refused;            // by the kernel; false until it was asked
 };
 
 // Calls add with each of them; no two have the same destination. There are at most as many as
-// routes and policies.
+// routes and policies. A pure function, any thread.
 void host_routes_each(
 	const struct conf *conf, void (*add)(void *arg, const struct host_route *route), void *arg);
+
+// Gives the kernel these routes, and removes those of the previous configuration. High metric:
+// other routes win. A route that the kernel refuses is logged. Needs CAP_NET_ADMIN. The thread of
+// host_iface_set().
+void host_routes_set(const struct conf *conf);

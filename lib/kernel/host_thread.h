@@ -13,7 +13,7 @@ struct host_thread;
 
 // Makes the interfaces of all hosts, before privileges are dropped; *h is NULL if there is none.
 // Returns 0; -ENOMEM or -EIO after a message.
-int host_thread_open(struct host_thread **h, const struct control *c);
+int host_thread_open(struct host_thread **h, struct control *c);
 
 // Functions of the daemon for the thread.
 struct host_thread_io {
@@ -31,26 +31,19 @@ int host_thread_start(
 
 // Makes, changes and removes interfaces as the configuration wants them now, also interfaces
 // that somebody has deleted. Needs CAP_NET_ADMIN. The device thread, after the start.
-void host_thread_change(struct host_thread *h, struct control *c);
+void host_thread_change(struct host_thread *h);
 
 // The link of a port has gone up or down.
 void host_thread_link(struct host_thread *h, uint16_t port, bool up);
 
-// Posts an event of each interface that somebody has deleted, and sets carriers. Call every 100 ms
-// or so, with the gateway's lock. Returns whether something is to be done by
-// host_thread_change().
-bool host_thread_tick(struct host_thread *h, const struct control *c);
+// Posts an event of each interface that somebody has deleted or that the kernel refuses, sets
+// carriers, and renews c->hosts. Call every 100 ms or so, with the gateway's lock. Returns whether
+// something is to be done by host_thread_change().
+bool host_thread_tick(struct host_thread *h, struct control *c);
 
 // Counters of the thread: packets that the kernel sent as originated, packets that it accepted as
 // local. With the gateway's lock.
 struct counters host_thread_counters(const struct host_thread *h);
-
-// Packets given to the kernel by a host's interface and received from it. With the gateway's lock.
-struct host_packets {
-	uint64_t to, from;
-};
-
-struct host_packets host_thread_packets(const struct host_thread *h, unsigned int host);
 
 // Packets in the rings to the kernel. Any thread.
 uint64_t host_thread_held(const struct host_thread *h);

@@ -12,11 +12,15 @@
 
 #include "event_log.h"
 #include "host.h"
+#include "host_route.h"
 #include "log.h"
 
 #define RING_TO   512 // packets for one host
 #define RING_FROM 512 // for one worker
-#define TRY_AGAIN 100 // calls of host_thread_tick()
+// Calls of host_thread_tick() until the kernel is asked again after a refusal: twice as many after
+// each other one.
+#define PATIENCE_MIN 10
+#define PATIENCE_MAX 3000
 
 static int no_memory(void)
 {
@@ -31,14 +35,13 @@ static int watch(const struct host_thread *h, int fd, uint32_t events, unsigned 
 	return epoll_ctl(h->epoll, EPOLL_CTL_ADD, fd, &e);
 }
 
-static struct host_thread *thread_new(const struct control *c)
+static struct host_thread *thread_new(struct control *c)
 {
 	struct host_thread *h = calloc(1, sizeof(*h));
 
 	if (h == NULL)
 		return NULL;
-	h->pool = c->pool;
-	h->workers = c->workers;
+	h->control = c;
 	for (unsigned int i = 0; i < HOSTS_MAX; i++)
 		h->host[i].fd = -1;
 	h->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -73,7 +76,7 @@ static int ring_make(struct host_thread *h, unsigned int host)
 	snprintf(name, sizeof(name), "host-%u", host);
 	p->to = rte_ring_create(name, RING_TO, SOCKET_ID_ANY, RING_F_SC_DEQ);
 	for (unsigned int i = 0; i < h->n_workers && p->to != NULL; i++)
-		worker_host_add(h->workers[i], host, p->to);
+		worker_host_add(h->control->workers[i], host, p->to);
 	return p->to != NULL ? 0 : no_memory();
 }
 
@@ -86,7 +89,7 @@ static int host_open(struct host_thread *h, unsigned int host, const struct host
 		return -EIO;
 	snprintf(p->name, sizeof(p->name), "%s", i->name);
 	p->worker = h->n_workers > 0 ? host % h->n_workers : 0;
-	p->packets = (struct host_packets){0};
+	p->n_to = p->n_from = 0;
 	p->since = i->since;
 	p->mtu = i->mtu;
 	p->carrier = false;
@@ -101,7 +104,10 @@ static void host_leave(struct host_thread *h, unsigned int host)
 	struct host *p = &h->host[host];
 	const int fd = p->fd;
 
+	// The lock is for the control thread, which uses the file, too.
+	pthread_mutex_lock(&h->control->lock);
 	atomic_store_explicit(&p->state, LEAVING, memory_order_release);
+	pthread_mutex_unlock(&h->control->lock);
 	wake(h);
 	while (atomic_load_explicit(&p->state, memory_order_acquire) != NONE)
 		usleep(1000);
@@ -111,54 +117,56 @@ static void host_leave(struct host_thread *h, unsigned int host)
 
 static void host_leave_other(struct host_thread *h, unsigned int host, const struct host_iface *i)
 {
-	const struct host *p = &h->host[host];
+	struct host *p = &h->host[host];
 
-	if (p->state != NONE && (i->name == NULL || !is_serving(p) || p->since != i->since ||
-					strcmp(p->name, i->name) != 0))
+	if (i->name != NULL && is_serving(p) && !host_iface_exists(host))
+		state_change(p, SERVING, LOST); // which is to be reported first
+	else if (p->state != NONE && (i->name == NULL || !is_serving(p) || p->since != i->since ||
+					     strcmp(p->name, i->name) != 0))
 		host_leave(h, host);
 }
 
+// A refusal that was logged is not logged again.
 static void host_change(struct host_thread *h, unsigned int host, const struct host_iface *i)
 {
 	struct host *p = &h->host[host];
 
-	host_leave_other(h, host, i);
 	if (i->name == NULL)
 		return;
-	if (p->state == NONE) {
-		host_open(h, host, i);
-		return;
-	}
-	host_iface_set(host, i);
-	if (p->mtu != i->mtu)
-		host_iface_mtu(host, i);
+	log_mute(p->refused);
+	p->refused = p->state == NONE && host_open(h, host, i) < 0;
+	if (is_serving(p))
+		p->refused = host_iface_set(host, i) < 0;
 	p->mtu = i->mtu;
+	log_mute(false);
 }
 
-static void each_wanted(struct host_thread *h, struct control *c,
+static void each_wanted(struct host_thread *h,
 	void (*change)(struct host_thread *h, unsigned int host, const struct host_iface *i))
 {
+	const struct control *c = h->control;
+
 	for (unsigned int i = 0; i < HOSTS_MAX; i++) {
 		struct host_iface wanted;
 
 		// Both are replaced together, at any time.
-		pthread_mutex_lock(&c->lock);
+		pthread_mutex_lock(&h->control->lock);
 		wanted = host_iface_wanted(c->conf, c->snapshot, i);
-		pthread_mutex_unlock(&c->lock);
+		pthread_mutex_unlock(&h->control->lock);
 		change(h, i, &wanted);
 	}
 }
 
-void host_thread_change(struct host_thread *h, struct control *c)
+void host_thread_change(struct host_thread *h)
 {
 	if (h == NULL)
 		return;
 	// First of all hosts: another one may have the name of an interface now.
-	each_wanted(h, c, host_leave_other);
-	each_wanted(h, c, host_change);
+	each_wanted(h, host_leave_other);
+	each_wanted(h, host_change);
 }
 
-int host_thread_open(struct host_thread **thread, const struct control *c)
+int host_thread_open(struct host_thread **thread, struct control *c)
 {
 	struct host_thread *h;
 	int rc = 0;
@@ -169,14 +177,12 @@ int host_thread_open(struct host_thread **thread, const struct control *c)
 	if (h == NULL)
 		return no_memory();
 	// All of them, so that all mistakes are logged at once.
-	for (unsigned int i = 0; i < HOSTS_MAX; i++) {
-		const struct host_iface wanted = host_iface_wanted(c->conf, c->snapshot, i);
-
-		if (wanted.name != NULL)
-			rc |= host_open(h, i, &wanted);
-	}
+	each_wanted(h, host_change);
+	for (unsigned int i = 0; i < HOSTS_MAX; i++)
+		if (h->host[i].refused)
+			rc = -EIO;
 	if (rc == 0)
-		host_iface_routes(c->conf);
+		host_routes_set(c->conf);
 	return rc;
 }
 
@@ -229,43 +235,65 @@ void host_thread_link(struct host_thread *h, uint16_t port, bool up)
 		h->host[port].up = up;
 }
 
-static void lost_report(struct host *p, const struct host_iface *i)
-{
-	event_post(HOST_LOST, EVENT_TEXT(i->owner), EVENT_TEXT(p->name));
-	state_change(p, LOST, REPORTED);
-}
-
-// An interface that could not be made: another one had its name, for example.
+// Whether the kernel is to be asked again for an interface or addresses that it has refused.
 static bool is_to_be_tried(struct host *p, const struct host_iface *wanted)
 {
-	if (wanted->name == NULL || ++p->missing < TRY_AGAIN)
+	if (!p->refused) {
+		p->waited = p->patience = 0;
 		return false;
-	p->missing = 0;
+	}
+	if (p->patience == 0) {
+		event_post(HOST_REFUSED, EVENT_TEXT(wanted->owner), EVENT_TEXT(wanted->name));
+		p->patience = PATIENCE_MIN;
+	}
+	if (++p->waited < p->patience)
+		return false;
+	p->waited = 0;
+	p->patience = RTE_MIN(2 * p->patience, PATIENCE_MAX + 0u);
 	return true;
 }
 
-bool host_thread_tick(struct host_thread *h, const struct control *c)
+static void lost_report(struct host *p, const struct host_iface *wanted)
+{
+	event_post(HOST_LOST, EVENT_TEXT(wanted->owner), EVENT_TEXT(p->name));
+	state_change(p, LOST, REPORTED);
+}
+
+// Returns whether the interface is to be changed.
+static bool host_check(struct host *p, const struct host_iface *wanted)
+{
+	const enum host_state state = p->state;
+
+	if (wanted->is_tunnel)
+		p->up = !wanted->is_down;
+	if (state == LOST)
+		lost_report(p, wanted);
+	if (state == SERVING && p->carrier != p->up)
+		host_iface_carrier(p->fd, p->carrier = p->up);
+	return is_to_be_tried(p, wanted) || state == LOST ||
+	       (state == SERVING && p->mtu != wanted->mtu);
+}
+
+static void host_show(struct control_host *v, const struct host *p, const struct host_iface *wanted)
+{
+	snprintf(v->name, sizeof(v->name), "%s", wanted->name);
+	v->state = p->refused ? "refused" : p->state == SERVING ? "ready" : "missing";
+	v->to = p->n_to;
+	v->from = p->n_from;
+}
+
+bool host_thread_tick(struct host_thread *h, struct control *c)
 {
 	bool changed = false;
 
 	for (unsigned int i = 0; h != NULL && i < HOSTS_MAX; i++) {
-		struct host *p = &h->host[i];
-		struct host_iface wanted;
+		const struct host_iface wanted = host_iface_wanted(c->conf, c->snapshot, i);
 
-		if (p->state != SERVING && p->state != LOST && p->state != NONE)
+		c->hosts[i] = (struct control_host){0};
+		if (wanted.name == NULL)
 			continue;
-		wanted = host_iface_wanted(c->conf, c->snapshot, i);
-		if (p->state == NONE) {
-			changed |= is_to_be_tried(p, &wanted);
-			continue;
-		}
-		if (wanted.is_tunnel)
-			p->up = !wanted.is_down;
-		changed |= wanted.name != NULL && (p->state == LOST || p->mtu != wanted.mtu);
-		if (p->state == LOST && wanted.name != NULL)
-			lost_report(p, &wanted);
-		else if (p->carrier != p->up)
-			host_iface_carrier(p->fd, p->carrier = p->up);
+		changed |= host_check(&h->host[i], &wanted);
+		host_show(&c->hosts[i], &h->host[i], &wanted);
 	}
 	return changed;
 }
@@ -273,11 +301,6 @@ bool host_thread_tick(struct host_thread *h, const struct control *c)
 struct counters host_thread_counters(const struct host_thread *h)
 {
 	return h != NULL ? h->counters : (struct counters){0};
-}
-
-struct host_packets host_thread_packets(const struct host_thread *h, unsigned int host)
-{
-	return h != NULL ? h->host[host].packets : (struct host_packets){0};
 }
 
 uint64_t host_thread_held(const struct host_thread *h)

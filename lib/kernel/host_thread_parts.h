@@ -23,23 +23,24 @@ struct host {
 	_Atomic int fd;
 	_Atomic uint32_t since; // see struct snapshot, host_since; set before fd
 	_Atomic enum host_state state;
-	struct rte_ring *to; // from all workers; stays
-	unsigned int worker; // that takes its packets
-	struct host_packets packets;
+	struct rte_ring *to;      // from all workers; stays
+	unsigned int worker;      // that takes its packets
+	uint64_t n_to, n_from;    // packets
 	char name[CONF_NAME_MAX]; // of the interface
 	atomic_bool up, carrier;  // of the port's link or the tunnel, and of the interface
 	_Atomic uint16_t mtu;     // of the interface
-	unsigned int missing;     // calls of host_thread_tick() since its making was tried
+	atomic_bool refused;      // the kernel has refused the interface, or an address
+	// Then: calls of host_thread_tick() since the last try, and until the next one.
+	unsigned int waited, patience;
 };
 
 struct host_thread {
 	bool runs;
 	struct host_thread_io io;
-	struct worker *const *workers;
+	struct control *control;
 	unsigned int n_workers; // 0: not connected yet
 	struct host host[HOSTS_MAX];
 	struct rte_ring *from[CONF_WORKERS_MAX]; // by worker
-	struct rte_mempool *pool;
 	pthread_t thread;
 	int epoll, event;     // an event for every wake
 	_Atomic bool waiting; // or about to

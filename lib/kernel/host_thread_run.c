@@ -24,7 +24,7 @@ static void write_packet(struct host_thread *h, struct host *p, struct rte_mbuf 
 		h->counters.drops[DROP_HOST_DOWN]++;
 	} else {
 		h->counters.local++;
-		p->packets.to++;
+		p->n_to++;
 	}
 }
 
@@ -42,7 +42,7 @@ static unsigned int write_packets(struct host_thread *h, struct host *p)
 // Hands a frame to the worker.
 static enum drop frame_hand(struct host_thread *h, struct host *p, uint16_t len)
 {
-	struct rte_mbuf *m = rte_pktmbuf_alloc(h->pool);
+	struct rte_mbuf *m = rte_pktmbuf_alloc(h->control->pool);
 
 	if (m == NULL)
 		return DROP_NO_BUFFER;
@@ -71,13 +71,11 @@ static unsigned int read_packets(struct host_thread *h, struct host *p)
 	unsigned int n = 0;
 	ssize_t len = 0;
 
-	if (!is_serving(p))
-		return 0;
 	while (n < BURST && (len = read(p->fd, h->frame, FRAME_MAX)) > 0) {
 		enum drop d;
 
 		h->counters.originated++;
-		p->packets.from++;
+		p->n_from++;
 		d = len <= UINT16_MAX ? frame_hand(h, p, (uint16_t)len) : DROP_FRAME_SCATTERED;
 		if (d != DROP_NONE)
 			h->counters.drops[d]++;

@@ -8,7 +8,7 @@
 #include <linux/rtnetlink.h>
 
 #include "event_log.h"
-#include "host_iface.h"
+#include "host_route.h"
 #include "kernel_routes.h"
 #include "log.h"
 

@@ -181,6 +181,22 @@ uint64_t collect_tunnel_states(uint64_t count[TUNNEL_STATES], const struct contr
 	return n;
 }
 
+static void tunnel_host_fill(
+	struct tunnels_view *v, const struct control *c, const struct spd_policy *p)
+{
+	const struct nexthop *host = c->snapshot->iface[p->iface].host;
+	const struct control_host *h;
+
+	v->to_host = v->from_host = UINT64_MAX;
+	if (!spd_policy_is_routed(p) || host == NULL)
+		return;
+	h = &c->hosts[host->iface - IFACE_HOST(0)];
+	snprintf(v->host, sizeof(v->host), "%s", h->name);
+	v->host_state = h->state;
+	v->to_host = h->to;
+	v->from_host = h->from;
+}
+
 bool collect_tunnels(void *view, const struct control *c, unsigned int i)
 {
 	struct tunnels_view *v = view;
@@ -213,6 +229,7 @@ bool collect_tunnels(void *view, const struct control *c, unsigned int i)
 		snprintf(v->out, sizeof(v->out), "%s", out->sa.live.name);
 	}
 	names_in(v->in, c, p);
+	tunnel_host_fill(v, c, p);
 	if (probe != NULL && !ip_addr_is_none(probe))
 		ip_addr_format(v->probe, probe);
 	return true;

@@ -162,7 +162,7 @@ const char *view_text(char text[VIEW_TEXT_MAX], const struct view_field *f, cons
 		number = *(const uint64_t *)at;
 		return number == UINT64_MAX ? "-" : number_text(text, number / 1000);
 	case VALUE_STRING:
-		return *(const char *const *)at;
+		return *(const char *const *)at != NULL ? *(const char *const *)at : "-";
 	case VALUE_CHARS:
 		return at;
 	case VALUE_YES_NO:

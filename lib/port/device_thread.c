@@ -12,7 +12,7 @@
 #include "capability.h"
 #include "device_bus.h"
 #include "device_watch.h"
-#include "host_iface.h"
+#include "host_route.h"
 #include "host_thread.h"
 #include "log.h"
 #include "port.h"
@@ -262,8 +262,8 @@ static void hosts_set(void)
 	pthread_mutex_lock(&t.conf);
 	if (t.host != NULL) {
 		raise_routes();
-		host_thread_change(t.host, t.control);
-		host_iface_routes(conf_current());
+		host_thread_change(t.host);
+		host_routes_set(conf_current());
 		lower();
 	}
 	pthread_mutex_unlock(&t.conf);
