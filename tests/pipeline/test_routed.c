@@ -187,16 +187,16 @@ static void test_tunnel_without_sa_asks(void **state)
 	struct event e;
 
 	(void)state;
-	expect_into(g, "10.2.7.7", "to-b");
+	site_routed_expect_into(g, "10.2.7.7", "to-b");
 	objects_out_set(g->snapshot->objects, b->number, NULL);
-	expect_dropped(g, &f, DROP_TUNNEL_DOWN); // by command
+	site_routed_expect_dropped(g, &f, DROP_TUNNEL_DOWN); // by command
 	assert_false(worker_event_dequeue(g->w, &e));
 	spd_set_out(spd, b, NULL);
-	expect_dropped(g, &f, DROP_TUNNEL_DOWN);
+	site_routed_expect_dropped(g, &f, DROP_TUNNEL_DOWN);
 	assert_true(worker_event_dequeue(g->w, &e));
 	assert_int_equal(e.kind, EVENT_SA_NEEDED);
 	assert_int_equal(e.policy, b->number);
-	expect_dropped(g, &f, DROP_TUNNEL_DOWN);
+	site_routed_expect_dropped(g, &f, DROP_TUNNEL_DOWN);
 	assert_false(worker_event_dequeue(g->w, &e));
 	gateway_free(g);
 }
