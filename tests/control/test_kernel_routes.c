@@ -341,6 +341,25 @@ static void test_length_on_the_protected_side(void **state)
 	assert_false(has_decision(f));
 }
 
+// Flows remember so many routes that have left the table since that they have to forget.
+static void test_too_many_remembered(void **state)
+{
+	const struct nexthop router[] = {by("192.0.2.9"), by("192.0.2.10")};
+	const struct ip_addr from = addr_of("10.1.0.5"), to = addr_of("203.0.113.5");
+	const uint32_t generation = desk_flow_generation();
+	unsigned int n = 0;
+
+	(void)state;
+	for (; desk_flow_generation() == generation && n < 200000; n++) {
+		put("203.0.113.0/24", &router[n % 2]);
+		route_remember(desk.snapshot->routes, &from, &to, desk_route(&to));
+		if (n % 1000 == 0)
+			desk_wait(100);
+	}
+	assert_in_range(n, 100000, 199999);
+	assert_int_equal(desk_flow_generation(), generation + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -353,6 +372,7 @@ int main(void)
 		desk_test(test_reload_keeps_them),
 		desk_test(test_never_a_destination),
 		desk_test(test_flows_of_its_region),
+		desk_test(test_too_many_remembered),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
