@@ -6,6 +6,9 @@
 //   first    the first packet of a flow, with 10 routes, and with N (a million) in their place
 //   changes  a packet of one of N (a million) established flows, alone, and while N (1000) routes
 //            that no flow goes by come or go each second
+//   class    the same, if these routes alter which sources are admitted: flows of their region
+//   would
+//            be decided again
 //
 // Two gateways in one process pass batches of the same kind in turn, so that other load of the
 // machine affects both. Packets of 64 octets, in clear, bursts of 32. Changes are made while the
@@ -55,6 +58,7 @@ struct side {
 	unsigned int n_routes;
 	unsigned int flows;   // 0: each packet begins one
 	unsigned int changes; // a second
+	bool class;           // they alter which sources are admitted
 	double due;           // of them
 	bool added;           // the route that comes and goes
 	uint64_t seed, changed;
@@ -193,7 +197,7 @@ static void run(struct side *s, unsigned int first, unsigned int end, uint64_t c
 }
 
 // A route that no flow goes by comes, or goes again.
-static void change(struct side *s)
+static void change(struct side *s, struct flow_regions *regions)
 {
 	struct route_table *t = s->gateway->snapshot->routes;
 	struct route r = s->route[0];
@@ -206,8 +210,22 @@ static void change(struct side *s)
 	else
 		route_add(s, &r);
 	s->added = !s->added;
+	if (s->class)
+		flow_regions_add(regions, &r.to);
 	route_table_release(t, route_table_removed(t)); // no packet is in the gateway
 	s->changed++;
+}
+
+// The changes that are due.
+static void changes(struct side *s, uint64_t cycles)
+{
+	static struct flow_regions regions;
+
+	regions = (struct flow_regions){.any = false};
+	s->due += (double)cycles / (double)rte_get_tsc_hz() * s->changes;
+	for (; s->due >= 1; s->due--)
+		change(s, &regions);
+	flow_redecide(s->gateway->flows, &regions);
 }
 
 // Returns the mean cycles of a packet, without the first ones, which fill the caches.
@@ -223,9 +241,7 @@ static double batch_run(struct side *s)
 	to = rte_rdtsc_precise();
 	s->gateway->now = to - clock;
 	single_gateway_control(s->gateway);
-	s->due += (double)(s->gateway->now - began) / (double)rte_get_tsc_hz() * s->changes;
-	for (; s->due >= 1; s->due--)
-		change(s);
+	changes(s, s->gateway->now - began);
 	return (double)(to - from) / (s->batch.n - s->batch.warm);
 }
 
@@ -283,16 +299,19 @@ static void first_run(const struct options *o)
 		o->routes, row.alone, row.with, row.ratio);
 }
 
-static void changes_run(const struct options *o)
+static void changes_run(const struct options *o, bool class)
 {
-	struct row row = measure(side_new(0, FLOW_ROUTES, o->flows, o->flows, 0),
-		side_new(1, FLOW_ROUTES, o->flows, o->flows, o->changes), o->rounds);
+	struct side *with = side_new(1, FLOW_ROUTES, o->flows, o->flows, o->changes);
+	struct row row;
 
-	printf(o->json ? "{\"row\":\"changes\",\"flows\":%u,\"changes\":%lu,\"decided\":%lu,"
+	with->class = class;
+	row = measure(side_new(0, FLOW_ROUTES, o->flows, o->flows, 0), with, o->rounds);
+	printf(o->json ? "{\"row\":\"%s\",\"flows\":%u,\"changes\":%lu,\"decided\":%lu,"
 			 "\"alone\":%.1f,\"with\":%.1f,\"ratio\":%.3f}\n"
-		       : "changes  %u flows, %lu changes, %lu decided again: %.0f, %.0f, ratio "
+		       : "%-8s %u flows, %lu changes, %lu decided again: %.0f, %.0f, ratio "
 			 "%.3f\n",
-		o->flows, row.changed, row.decided, row.alone, row.with, row.ratio);
+		class ? "class" : "changes", o->flows, row.changed, row.decided, row.alone,
+		row.with, row.ratio);
 }
 
 static void options_read(struct options *o, int argc, char **argv)
@@ -327,7 +346,8 @@ int main(int argc, char **argv)
 	options_read(&o, argc, argv);
 	nic_start(1);
 	first_run(&o);
-	changes_run(&o);
+	changes_run(&o, false);
+	changes_run(&o, true);
 	nic_stop();
 	return EXIT_SUCCESS;
 }

@@ -341,7 +341,7 @@ static void test_length_on_the_protected_side(void **state)
 	assert_false(has_decision(f));
 }
 
-// Flows remember so many routes that have left the table since that they have to forget.
+// Too many routes that have left the table are remembered by flows: these have to forget.
 static void test_too_many_remembered(void **state)
 {
 	const struct nexthop router[] = {by("192.0.2.9"), by("192.0.2.10")};

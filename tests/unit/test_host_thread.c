@@ -9,7 +9,9 @@
 #include <rte_mempool.h>
 
 #include "eal.h"
+#include "event_log.h"
 #include "host_iface.h"
+#include "host_route.h"
 #include "test.h"
 
 static struct worker worker;
@@ -22,9 +24,9 @@ static struct host_thread *thread;
 
 static struct host_iface wanted[HOSTS_MAX];
 static int peer[HOSTS_MAX]; // the other end of the socket
-static unsigned int n_opened[HOSTS_MAX], n_set[HOSTS_MAX], n_closed[HOSTS_MAX], n_mtus[HOSTS_MAX];
+static unsigned int n_opened[HOSTS_MAX], n_set[HOSTS_MAX], n_closed[HOSTS_MAX], mtu[HOSTS_MAX];
 static const char *named[HOSTS_MAX]; // open interfaces
-static bool runs, fails, carrier;
+static bool runs, fails, refuses, carrier, gone[HOSTS_MAX];
 
 struct host_iface host_iface_wanted(const struct conf *c, const struct snapshot *s, unsigned int i)
 {
@@ -54,15 +56,14 @@ int host_iface_open(unsigned int host, const struct host_iface *i)
 
 int host_iface_set(unsigned int host, const struct host_iface *i)
 {
-	(void)i;
 	n_set[host]++;
-	return 0;
+	mtu[host] = i->mtu;
+	return refuses && host == PORTS_MAX ? -EIO : 0;
 }
 
-void host_iface_mtu(unsigned int host, const struct host_iface *i)
+bool host_iface_exists(unsigned int host)
 {
-	(void)i;
-	n_mtus[host]++;
+	return !gone[host];
 }
 
 void host_iface_closed(unsigned int host)
@@ -76,7 +77,7 @@ void host_iface_closed(unsigned int host)
 	n_closed[host]++;
 }
 
-void host_iface_routes(const struct conf *c)
+void host_routes_set(const struct conf *c)
 {
 	(void)c;
 }
@@ -134,7 +135,7 @@ static int end(void **state)
 
 static void change(void)
 {
-	host_thread_change(thread, &control);
+	host_thread_change(thread);
 }
 
 static bool tick(void)
@@ -162,7 +163,7 @@ static void test_comes_and_goes(void **state)
 	}
 	assert_int_equal(n_opened[0], 1); // the other one stays
 	assert_int_equal(n_closed[0], 0);
-	assert_int_equal(n_set[0], 6);
+	assert_int_equal(n_set[0], 7);
 }
 
 static void test_another_name(void **state)
@@ -234,22 +235,57 @@ static void test_names_are_exchanged(void **state)
 	change();
 }
 
-// It is tried again now and then, and with the next change.
+static uint64_t n_events(enum event_id id)
+{
+	uint64_t counts[EVENT_IDS];
+
+	event_log_counts(counts);
+	return counts[id];
+}
+
+// An interface, or an address, is tried again after twice as long each time, with one event.
 static void test_refused_by_the_kernel(void **state)
 {
-	unsigned int before = n_opened[FIRST], ticks = 0;
+	const unsigned int opened = n_opened[FIRST];
+	unsigned int ticks, before = 0;
 
 	(void)state;
 	wanted[FIRST] = (struct host_iface)TUNNEL;
-	fails = true;
+	for (unsigned int i = 0; i < 12; i++) {
+		fails = i < 6;
+		refuses = !fails;
+		change();
+		assert_int_equal(n_opened[FIRST], opened + !fails);
+		for (ticks = 1; !tick(); ticks++)
+			assert_string_equal(control.hosts[FIRST].state, "refused");
+		assert_in_range(ticks, RTE_MIN(2 * before, 3000u), 3000);
+		before = ticks;
+	}
+	assert_int_equal(before, 3000);
+	assert_int_equal(n_events(EVENT_HOST_REFUSED), 1);
+	fails = refuses = false;
 	change();
-	fails = false;
+	for (ticks = 0; ticks < 4000; ticks++)
+		assert_false(tick());
+	assert_string_equal(control.hosts[FIRST].state, "ready");
+	assert_string_equal(control.hosts[FIRST].name, "tun");
+}
+
+// It is made again after the event.
+static void test_deleted(void **state)
+{
+	const unsigned int before = n_opened[FIRST];
+
+	(void)state;
+	gone[FIRST] = true;
+	change();
 	assert_int_equal(n_opened[FIRST], before);
-	while (!tick())
-		assert_in_range(ticks++, 0, 200);
-	assert_in_range(ticks, 10, 200);
+	assert_true(tick());
+	gone[FIRST] = false;
 	change();
 	assert_int_equal(n_opened[FIRST], before + 1);
+	assert_int_equal(n_events(EVENT_HOST_LOST), 1);
+	assert_false(tick());
 }
 
 static void test_state_and_mtu(void **state)
@@ -263,7 +299,7 @@ static void test_state_and_mtu(void **state)
 	wanted[FIRST].mtu = 1300;
 	assert_true(tick());
 	change();
-	assert_int_equal(n_mtus[FIRST], 1);
+	assert_int_equal(mtu[FIRST], 1300);
 	assert_false(tick());
 }
 
@@ -289,8 +325,9 @@ static void test_packets(void **state)
 	assert_string_equal(rte_pktmbuf_mtod(got, char *), "from");
 	assert_int_equal(got->port, FIRST);
 	rte_pktmbuf_free(got);
-	assert_int_equal(host_thread_packets(thread, FIRST).to, 1);
-	assert_int_equal(host_thread_packets(thread, FIRST).from, 1);
+	tick();
+	assert_int_equal(control.hosts[FIRST].to, 1);
+	assert_int_equal(control.hosts[FIRST].from, 1);
 }
 
 int main(void)
@@ -301,6 +338,7 @@ int main(void)
 		cmocka_unit_test(test_another_tunnel),
 		cmocka_unit_test(test_names_are_exchanged),
 		cmocka_unit_test(test_refused_by_the_kernel),
+		cmocka_unit_test(test_deleted),
 		cmocka_unit_test(test_state_and_mtu),
 		cmocka_unit_test(test_packets),
 	};
