@@ -91,31 +91,39 @@ static void ports_build(
 	}
 }
 
-// As of a port. A tunnel has no link address that one could follow from: it has the interface
-// identifier of its first IPv6 address, which differs from that at the other end.
+// The interface identifier of the tunnel's link-local address, which has to differ from that at the
+// other end: the one of the address if both ends are in its network of 64 bits. In longer networks
+// ends may have the same one, or 0, so that the rest of the address counts as well.
+static uint64_t identifier_of(const struct conf_iface_addr *c)
+{
+	return c->net.len <= 64 ? c->addr.q[1] : c->addr.q[0] ^ c->addr.q[1];
+}
+
+// As of a port. A tunnel has no link address that one could follow from: its first IPv6 address is
+// that.
 static uint16_t tunnel_addrs_build(struct snapshot_tunnel *t, const struct conf_tunnel *c)
 {
-	const struct ip_addr *v6 = NULL;
+	const struct conf_iface_addr *v6 = NULL;
 	bool given = false;
 	uint16_t n = 0;
 
 	for (unsigned int i = c->n_addrs; i-- > 0;)
 		if (!ip_addr_is_v4(&c->addrs[i].addr))
-			v6 = &c->addrs[i].addr;
+			v6 = &c->addrs[i];
 	for (; n < c->n_addrs; n++) {
 		t->addrs[n] = c->addrs[n].addr;
 		if (!given && ip_addr_is_link_local(&t->addrs[n])) {
 			given = true;
-			v6 = &t->addrs[n];
+			v6 = &c->addrs[n];
 		}
 	}
 	if (v6 == NULL)
 		return n;
-	t->own_link_local.source = *v6;
+	t->own_link_local.source = v6->addr;
 	if (given)
 		return n;
-	t->own_link_local.source.w[0] = RTE_BE32(0xfe800000);
-	t->own_link_local.source.w[1] = 0;
+	t->own_link_local.source.q[0] = RTE_BE64(UINT64_C(0xfe80) << 48);
+	t->own_link_local.source.q[1] = identifier_of(v6);
 	t->addrs[n] = t->own_link_local.source;
 	return n + 1;
 }

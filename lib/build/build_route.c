@@ -67,7 +67,57 @@ static unsigned int add_guests(struct route *r, const struct conf_guests *guests
 	return n;
 }
 
-static unsigned int add_network(struct route *r, const struct conf_iface_addr *a, uint16_t iface)
+// Networks of all ports and tunnels, sorted.
+struct nets {
+	struct ip_prefix *net;
+	size_t n;
+	bool has_len[129];
+};
+
+static int compare_nets(const void *a, const void *b)
+{
+	const struct ip_prefix *x = a, *y = b;
+	int rc = memcmp(&x->addr, &y->addr, sizeof(x->addr));
+
+	return rc != 0 ? rc : x->len - y->len;
+}
+
+// False: there is no memory.
+static bool nets_list(struct nets *nets, const struct conf *conf)
+{
+	const unsigned int n_ifaces = conf->n_ports + conf->n_tunnels;
+	unsigned int n;
+
+	*nets = (struct nets){
+		.net = calloc((size_t)n_ifaces * CONF_ADDRS_MAX, sizeof(nets->net[0]))};
+	for (unsigned int i = 0; nets->net != NULL && i < n_ifaces; i++)
+		for (const struct conf_iface_addr *a = conf_addrs(conf, i, &n); n-- > 0; a++)
+			if (!ip_addr_is_link_local(&a->addr)) {
+				nets->net[nets->n++] = a->net;
+				nets->has_len[a->net.len] = true;
+			}
+	if (nets->net != NULL)
+		qsort(nets->net, nets->n, sizeof(nets->net[0]), compare_nets);
+	return nets->net != NULL;
+}
+
+// Whether the address is in a network longer than len: that one counts.
+static bool is_in_longer(const struct nets *nets, const struct ip_addr *addr, unsigned int len)
+{
+	struct ip_prefix net = {.addr = *addr, .len = 128};
+
+	while (--net.len > len) {
+		net.addr.b[net.len / 8] &= (uint8_t) ~(0x80u >> net.len % 8);
+		if (nets->has_len[net.len] &&
+			bsearch(&net, nets->net, nets->n, sizeof(net), compare_nets) != NULL)
+			return true;
+	}
+	return false;
+}
+
+// The network, and its addresses that are no host's.
+static unsigned int add_network(
+	struct route *r, const struct nets *nets, const struct conf_iface_addr *a, uint16_t iface)
 {
 	struct nexthop nh = {.iface = iface, .source = a->addr};
 	unsigned int n = 0;
@@ -79,13 +129,15 @@ static unsigned int add_network(struct route *r, const struct conf_iface_addr *a
 	if (ip_addr_is_v4(&a->addr) && a->net.len < 127) { // RFC 3021: /31 has no broadcast
 		uint32_t hosts = UINT32_MAX >> (a->net.len - IP_V4_BITS);
 		uint32_t net = rte_be_to_cpu_32(ip_addr_v4(&a->net.addr));
+		const struct ip_prefix ends[] = {v4_prefix(net, 32), v4_prefix(net | hosts, 32)};
 
 		nh.kind = NEXTHOP_NOT_UNICAST;
-		r[n++] = (struct route){.to = v4_prefix(net, 32), .nexthop = nh};
-		r[n++] = (struct route){.to = v4_prefix(net | hosts, 32), .nexthop = nh};
+		for (unsigned int i = 0; i < RTE_DIM(ends); i++)
+			if (!is_in_longer(nets, &ends[i].addr, a->net.len))
+				r[n++] = (struct route){.to = ends[i], .nexthop = nh};
 	}
 	nh.kind = NEXTHOP_LOCAL;
-	if (build_has_anycast(a))
+	if (build_has_anycast(a) && !is_in_longer(nets, &a->net.addr, a->net.len))
 		r[n++] = (struct route){.to = host(&a->net.addr), .nexthop = nh};
 	return n;
 }
@@ -103,7 +155,8 @@ static uint16_t iface_number(const struct snapshot *s, unsigned int i)
 
 // The networks of all ports and tunnels, the longest last: where two have the same broadcast
 // address, it counts.
-static unsigned int add_networks(struct route *r, const struct snapshot *s, const struct conf *conf)
+static unsigned int add_networks(
+	struct route *r, const struct nets *nets, const struct snapshot *s, const struct conf *conf)
 {
 	unsigned int n = 0, n_addrs;
 
@@ -113,7 +166,7 @@ static unsigned int add_networks(struct route *r, const struct snapshot *s, cons
 
 			for (; n_addrs-- > 0; a++)
 				if (a->net.len == len)
-					n += add_network(r + n, a, iface_number(s, i));
+					n += add_network(r + n, nets, a, iface_number(s, i));
 		}
 	return n;
 }
@@ -261,9 +314,10 @@ bool build_routes(struct snapshot *s, const struct conf *conf)
 			   (conf->n_ports + conf->n_tunnels) * CONF_ADDRS_MAX * PER_ADDR_MAX;
 	struct route *r = calloc(max, sizeof(*r));
 	unsigned int n = 0;
+	struct nets nets;
 
 	s->control->routes = r;
-	if (r == NULL)
+	if (r == NULL || !nets_list(&nets, conf))
 		return false;
 	n += add_never(r);
 	for (unsigned int i = 0; i < conf->n_routes; i++)
@@ -272,7 +326,8 @@ bool build_routes(struct snapshot *s, const struct conf *conf)
 	// address of a host.
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		n += add_guests(r + n, &conf->ports[i].guests, (uint16_t)i);
-	n += add_networks(r + n, s, conf);
+	n += add_networks(r + n, &nets, s, conf);
+	free(nets.net);
 	for (unsigned int i = 0; i < conf->n_ports + conf->n_tunnels; i++)
 		n += add_own(r + n, s, conf, i);
 	s->control->n_routes = n;

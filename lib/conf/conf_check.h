@@ -159,6 +159,9 @@ void conf_check_covered_policies(struct conf_reader *r, const struct conf_set *s
 // Whether a policy or a tunnel sends or receives by the SA with this index.
 bool conf_sa_is_used(const struct conf *c, unsigned int sa);
 
+// Index of the interface, of conf_addrs(), that has this address. -1 if there is none.
+int conf_own_iface(const struct conf *c, const struct ip_addr *a);
+
 // Index of the port that has this address, or has the longest network that it is in. -1 if there is
 // none.
 int conf_own_port(const struct conf *c, const struct ip_addr *a);
@@ -176,5 +179,6 @@ const char *conf_iface_ref(const struct conf_reader *r, unsigned int iface);
 const struct conf_tunnel *conf_egress_tunnel(
 	const struct conf *c, const struct ip_addr *src, const struct ip_addr *dst);
 
-// Whether it is the network or broadcast address of a port's network.
+// Whether it is the network or broadcast address of the longest network that has it, of ports and
+// tunnels.
 bool conf_is_broadcast(const struct conf *c, const struct ip_addr *a);

@@ -6,19 +6,28 @@
 
 #define LINK_LOCAL_LEN 10
 
-int conf_own_port(const struct conf *c, const struct ip_addr *a)
+int conf_own_iface(const struct conf *c, const struct ip_addr *a)
 {
-	for (unsigned int p = 0; p < c->n_ports && !ip_addr_is_none(a); p++) {
-		const struct conf_guests *guests = &c->ports[p].guests;
+	unsigned int n;
 
-		for (unsigned int i = 0; i < c->ports[p].n_addrs; i++)
-			if (ip_addr_equal(&c->ports[p].addrs[i].addr, a))
-				return (int)p;
-		for (unsigned int i = 0; i < guests->n; i++)
-			if (ip_addr_equal(&guests->addr[i], a))
-				return (int)p;
+	for (unsigned int i = 0; i < c->n_ports + c->n_tunnels && !ip_addr_is_none(a); i++) {
+		const struct conf_guests *guests = i < c->n_ports ? &c->ports[i].guests : NULL;
+
+		for (const struct conf_iface_addr *own = conf_addrs(c, i, &n); n-- > 0; own++)
+			if (ip_addr_equal(&own->addr, a))
+				return (int)i;
+		for (unsigned int k = 0; guests != NULL && k < guests->n; k++)
+			if (ip_addr_equal(&guests->addr[k], a))
+				return (int)i;
 	}
 	return -1;
+}
+
+int conf_own_port(const struct conf *c, const struct ip_addr *a)
+{
+	int iface = conf_own_iface(c, a);
+
+	return iface < (int)c->n_ports ? iface : -1;
 }
 
 // A rejected address has the network ::/0.
@@ -28,41 +37,41 @@ static bool is_net_with(const struct conf_iface_addr *i, const struct ip_addr *a
 	       ip_prefix_contains(&i->net, a);
 }
 
-// The prefix length of the longest network of an interface, of conf_addrs(), that has the address;
-// -1: none has it.
-static int network_len(const struct conf *c, unsigned int iface, const struct ip_addr *a)
+// The longest network of the first n interfaces, of conf_addrs(), that has the address; NULL: none
+// has it. *iface: its interface.
+static const struct conf_iface_addr *find_network(
+	const struct conf *c, unsigned int n, const struct ip_addr *a, int *iface)
 {
-	unsigned int n;
-	int len = -1;
+	const struct conf_iface_addr *longest = NULL;
+	unsigned int n_nets;
 
-	for (const struct conf_iface_addr *net = conf_addrs(c, iface, &n); n-- > 0; net++)
-		if (is_net_with(net, a))
-			len = RTE_MAX(len, (int)net->net.len);
-	return len;
+	*iface = -1;
+	for (unsigned int i = 0; i < n; i++)
+		for (const struct conf_iface_addr *net = conf_addrs(c, i, &n_nets); n_nets-- > 0;
+			net++)
+			if (is_net_with(net, a) &&
+				(longest == NULL || net->net.len > longest->net.len)) {
+				longest = net;
+				*iface = (int)i;
+			}
+	return longest;
 }
 
-// The one with the longest of the first n interfaces; -1: none has any. *len: of that network.
-static int find_network(const struct conf *c, unsigned int n, const struct ip_addr *a, int *len)
+// Interface with the longest network of all ports and tunnels.
+static int network_iface(const struct conf *c, const struct ip_addr *a)
 {
-	int iface = -1;
+	int iface;
 
-	*len = -1;
-	for (unsigned int i = 0; i < n; i++) {
-		int own = network_len(c, i, a);
-
-		if (own > *len) {
-			*len = own;
-			iface = (int)i;
-		}
-	}
+	find_network(c, c->n_ports + c->n_tunnels, a, &iface);
 	return iface;
 }
 
 int conf_link_port(const struct conf *c, const struct ip_addr *a)
 {
-	int len;
+	int port;
 
-	return find_network(c, c->n_ports, a, &len);
+	find_network(c, c->n_ports, a, &port);
+	return port;
 }
 
 // Whether the route is for packets from one address to another, and better than the one before.
@@ -104,12 +113,13 @@ static int route_egress(const struct conf *c, const struct conf_route *r)
 static int find_egress(const struct conf *c, const struct ip_addr *src, const struct ip_addr *dst)
 {
 	const struct conf_route *best = NULL;
-	int len, iface = find_network(c, c->n_ports + c->n_tunnels, dst, &len);
+	int iface;
+	const struct conf_iface_addr *net = find_network(c, c->n_ports + c->n_tunnels, dst, &iface);
 
 	for (unsigned int i = 0; i < c->n_routes; i++)
 		if (is_better(&c->routes[i], best, src, dst))
 			best = &c->routes[i];
-	if (best == NULL || (iface >= 0 && best->to.len <= len))
+	if (best == NULL || (net != NULL && best->to.len <= net->net.len))
 		return iface;
 	return route_egress(c, best);
 }
@@ -131,12 +141,10 @@ const struct conf_tunnel *conf_egress_tunnel(
 
 bool conf_is_broadcast(const struct conf *c, const struct ip_addr *a)
 {
-	for (unsigned int p = 0; p < c->n_ports; p++)
-		for (unsigned int i = 0; i < c->ports[p].n_addrs; i++)
-			if (is_net_with(&c->ports[p].addrs[i], a) &&
-				!conf_is_host(a, &c->ports[p].addrs[i].net))
-				return true;
-	return false;
+	int iface;
+	const struct conf_iface_addr *net = find_network(c, c->n_ports + c->n_tunnels, a, &iface);
+
+	return net != NULL && !conf_is_host(a, &net->net);
 }
 
 static bool has_address(const struct conf_port *p, const struct ip_addr *a)
@@ -190,10 +198,15 @@ static void find_link(struct conf_reader *r, config_setting_t *item, config_sett
 {
 	bool link_local = ip_addr_is_link_local(a); // the same network on every link
 	config_setting_t *name = conf_member(item, "port");
-	int net = link_local ? -1 : conf_link_port(r->c, a), link = net;
+	int net = link_local ? -1 : network_iface(r->c, a), link = net;
 	char buf[IP_ADDR_STRLEN];
 
 	ip_addr_format(buf, a);
+	if (net >= (int)r->c->n_ports) {
+		conf_err(r, s, "%s is in the network of %s, must be on the link of a port", buf,
+			conf_iface_ref(r, (unsigned int)net));
+		return;
+	}
 	if (name != NULL)
 		link = find_named_link(r, name, ports, a, net);
 	else if (link_local)
@@ -204,7 +217,7 @@ static void find_link(struct conf_reader *r, config_setting_t *item, config_sett
 	if (link < 0)
 		return;
 	*port = (unsigned int)link;
-	if (link_local ? has_address(&r->c->ports[link], a) : conf_own_port(r->c, a) >= 0)
+	if (link_local ? has_address(&r->c->ports[link], a) : conf_own_iface(r->c, a) >= 0)
 		conf_err(r, s, "%s is an address of this gateway, must be another station's", buf);
 	else if (!link_local && conf_is_broadcast(r->c, a))
 		conf_err(r, s, "%s is %s, must be a host's", buf, conf_no_host(a));

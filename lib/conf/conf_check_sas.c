@@ -97,7 +97,7 @@ static void check_route(struct conf_reader *r, config_setting_t *s, const struct
 	if (!r->nets_known || !r->routes_known || conf_egress_port(r->c, from, to) >= 0)
 		return;
 	if (tunnel != NULL)
-		conf_err(r, s, "the route to %s leads into tunnel \"%s\", must have a via", buf,
+		conf_err(r, s, "the route to %s leads into tunnel \"%s\", must lead to a port", buf,
 			tunnel->name);
 	else
 		conf_err(
@@ -146,7 +146,7 @@ void conf_check_ends(struct conf_reader *r, config_setting_t *item, const struct
 	if (remote == NULL || ip_addr_is_none(&sa->opt.remote))
 		return;
 	ip_addr_format(buf, &sa->opt.remote);
-	if (conf_own_port(r->c, &sa->opt.remote) >= 0)
+	if (conf_own_iface(r->c, &sa->opt.remote) >= 0)
 		conf_err(r, remote, "%s is an address of this gateway, must be the peer's", buf);
 	else if (conf_is_broadcast(r->c, &sa->opt.remote))
 		conf_err(r, remote, "%s is %s, must be a host's", buf,

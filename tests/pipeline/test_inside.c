@@ -147,9 +147,40 @@ static void test_errors_have_the_address(void **state)
 	gateway_free(g);
 }
 
+// Both ends of a tunnel may have addresses that differ in the network alone, or the first one of a
+// network.
+static void test_link_local_addresses_differ(void **state)
+{
+	static const char conf[] =
+		"flows = { max = 1024; };\n"
+		"ports = ( { name = \"a\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/16\" "
+		"]; } "
+		");\n"
+		"tunnels = (\n"
+		"  { name = \"t\"; if_id = 1; addresses = [ \"fd00:1::1/128\" ]; },\n"
+		"  { name = \"u\"; if_id = 2; addresses = [ \"fd00:2::1/128\" ]; },\n"
+		"  { name = \"v\"; if_id = 3; addresses = [ \"fd00:3::/127\" ]; },\n"
+		"  { name = \"w\"; if_id = 4; addresses = [ \"fd00:4::1/64\" ]; } );\n";
+	static const char *const right[] = {
+		"fe80::fd00:1:0:1", "fe80::fd00:2:0:1", "fe80::fd00:3:0:0", "fe80::1"};
+	struct gateway *g = gateway_new(0, conf);
+	char text[IP_ADDR_STRLEN];
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(right); i++) {
+		const struct iface *tunnel =
+			&g->snapshot->iface[spd_at(g->snapshot->spd, i)->iface];
+
+		assert_string_equal(
+			ip_addr_format(text, &tunnel->own_link_local->source), right[i]);
+	}
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		pipeline_test(test_link_local_addresses_differ),
 		pipeline_test(test_pings_are_answered),
 		pipeline_test(test_ping_from_the_lan),
 		pipeline_test(test_forged_sources),

@@ -201,6 +201,32 @@ static void test_networks_overlap(void **state)
 	gateway_free(g);
 }
 
+// The broadcast and anycast addresses of a network are hosts in a longer one, which has them.
+static void test_hosts_of_longer_networks(void **state)
+{
+	static const char conf[] =
+		"flows = { max = 1024; };\n"
+		"ports = (\n"
+		"  { name = \"a\"; device = \"net_null0\";\n"
+		"    addresses = [ \"10.1.0.1/16\", \"2001:db8:1::99/64\" ]; },\n"
+		"  { name = \"b\"; device = \"net_null1\";\n"
+		"    addresses = [ \"10.1.255.254/31\", \"2001:db8:1::1/127\" ]; } );\n"
+		"neighbours = (\n"
+		"  { address = \"10.1.255.255\"; mac = \"02:00:00:00:02:00\"; },\n"
+		"  { address = \"2001:db8:1::\"; mac = \"02:00:00:00:02:01\"; } );\n"
+		"policies = ( { name = \"all\"; action = \"bypass\"; } );\n";
+	struct gateway *g = gateway_new(0, conf);
+	struct frame f = frame_ip(0, (struct ipv4)FROM_TO("10.7.0.5", "10.1.255.255"));
+
+	(void)state;
+	gateway_expect_sent(g, &f, 1);
+	f = frame_ip6(0, (struct ipv6)FROM_TO("2001:db8:7::5", "2001:db8:1::"));
+	gateway_expect_sent(g, &f, 1);
+	f = frame_ip(0, (struct ipv4)FROM_TO("10.7.0.5", "10.1.0.0"));
+	gateway_expect_drop(g, &f, DROP_NOT_UNICAST);
+	gateway_free(g);
+}
+
 enum { SIX = DMZ };
 
 // Ports with stations outside their networks, and with IPv4 by next hops of IPv6.
@@ -309,6 +335,7 @@ int main(void)
 		pipeline_test(test_reply_nowhere),
 		pipeline_test(test_match),
 		pipeline_test(test_networks_overlap),
+		pipeline_test(test_hosts_of_longer_networks),
 		pipeline_test(test_station_on_link),
 		pipeline_test(test_v4_by_v6),
 		pipeline_test(test_error_by_v6),
