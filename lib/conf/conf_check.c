@@ -335,10 +335,12 @@ static void check_same_ports(struct conf_reader *r, const struct conf *running)
 	}
 }
 
-// The daemon keeps the privilege to make interfaces if it has a host when it starts.
-static void check_first_host(struct conf_reader *r, const struct conf *running)
+void conf_check_first_host(struct conf_reader *r)
 {
-	for (unsigned int i = 0; i < r->c->n_tunnels && !conf_has_host(running); i++)
+	const struct conf *running = r->replaced != NULL ? r->replaced : r->running;
+
+	r->c->may_host = running != NULL ? running->may_host : conf_has_host(r->c);
+	for (unsigned int i = 0; i < r->c->n_tunnels && !r->c->may_host; i++)
 		if (r->c->tunnels[i].host != NULL)
 			conf_err(r, conf_at(conf_item(r, CONF_TUNNEL, i), "host"),
 				"is the first host, needs a restart");
@@ -348,6 +350,5 @@ void conf_check_restart(struct conf_reader *r, const struct conf *running)
 {
 	check_same_group(r, conf_top_options, r->root, "", r->c, running);
 	check_same_ports(r, running);
-	check_first_host(r, running);
 	conf_check_isolated_restart(r, running);
 }

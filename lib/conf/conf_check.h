@@ -33,6 +33,10 @@ void conf_check_device(
 void conf_check_member(
 	struct conf_reader *r, config_setting_t *s, const char *device, unsigned int port);
 
+// Refuses the first host if the daemon has none since its start: it has given up the privilege to
+// make interfaces.
+void conf_check_first_host(struct conf_reader *r);
+
 // Refuses settings that differ from the running configuration and need a restart. After
 // conf_check().
 void conf_check_restart(struct conf_reader *r, const struct conf *running);

@@ -126,6 +126,7 @@ void conf_read(struct conf_reader *r)
 	r->root = config_root_setting(&r->c->tree->file);
 	conf_read_group(r, conf_top_options, r->root, r->c);
 	conf_check(r);
+	conf_check_first_host(r);
 	if (r->n_messages == 0)
 		conf_keys_keep(r);
 }

@@ -80,6 +80,51 @@ static void test_first_host(void **state)
 	check(PORTS TUNNEL("host = \"tun0\";"), PORTS TUNNEL(""), "");
 }
 
+// If the daemon has started with a host, it may make one again after a time without.
+static void test_host_again(void **state)
+{
+	static const char *const texts[] = {PORTS TUNNEL("host = \"tun0\";"), PORTS TUNNEL(""),
+		PORTS TUNNEL("host = \"tun0\";")};
+	struct conf *running = NULL, *c;
+	char *errors;
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		c = load(texts[i], running, &errors);
+		assert_string_equal(errors, "");
+		free(errors);
+		conf_free(running);
+		running = c;
+	}
+	conf_free(running);
+}
+
+static void test_first_host_by_command(void **state)
+{
+	static const char text[] = "tunnel set t { host = \"tun0\"; }";
+	struct conf *running, *c;
+	char *errors;
+	size_t len;
+	FILE *f;
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		running = load(i == 0 ? PORTS TUNNEL("") : PORTS TUNNEL("host = \"tun1\";"), NULL,
+			&errors);
+		assert_non_null(running);
+		free(errors);
+		f = open_memstream(&errors, &len);
+		c = conf_change(running, "argument", text, strlen(text), f);
+		fclose(f);
+		assert_string_equal(errors, i == 0 ? "argument:1: tunnel \"t\": host: is the first "
+						     "host, needs a restart\n"
+						   : "");
+		free(errors);
+		conf_free(c);
+		conf_free(running);
+	}
+}
+
 static void test_may(void **state)
 {
 	(void)state;
@@ -250,6 +295,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_first_host),
+		cmocka_unit_test(test_host_again),
+		cmocka_unit_test(test_first_host_by_command),
 		cmocka_unit_test(test_may),
 		cmocka_unit_test(test_may_not),
 		cmocka_unit_test(test_back_to_default),
