@@ -10,7 +10,8 @@
 
 struct linear_node {
 	struct linear_node *next;
-	uint32_t hash; // all bits of it are used
+	uint32_t hash;  // all bits of it are used
+	uint32_t value; // of the owner: there is room for it
 };
 
 struct linear_hash {

@@ -1,14 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mirror_group.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rte_common.h>
 
+struct ip_prefix mirror_route_to(const struct mirror_route *r)
+{
+	struct ip_prefix to = {.len = r->len};
+
+	if (r->is_v4)
+		to.addr = ip_addr_from_v4(r->addr[0]);
+	else
+		memcpy(&to.addr, r->addr, sizeof(to.addr));
+	return to;
+}
+
 static bool is_of(const struct mirror_route *r, const struct mirror_group *g)
 {
-	return r->node.hash == g->hash && r->len == g->to.len &&
-	       ip_addr_equal(&r->addr, &g->to.addr);
+	const struct ip_prefix to = mirror_route_to(r);
+
+	return r->node.hash == g->hash && to.len == g->to.len &&
+	       ip_addr_equal(&to.addr, &g->to.addr);
 }
 
 struct mirror_route *mirror_group_at(const struct mirror_group *g, struct linear_node *const *at)
@@ -122,7 +137,8 @@ void mirror_route_insert(const struct mirror_group *g, struct mirror_route *r, b
 	const struct mirror_route *other;
 
 	while ((other = mirror_group_at(g, at)) != NULL &&
-		(other->metric < r->metric || (!before && other->metric == r->metric)))
+		(other->node.value < r->node.value ||
+			(!before && other->node.value == r->node.value)))
 		at = &(*at)->next;
 	r->node.next = *at;
 	*at = &r->node;
@@ -131,14 +147,18 @@ void mirror_route_insert(const struct mirror_group *g, struct mirror_route *r, b
 static struct mirror_route *route_new(
 	struct mirror_store *s, const struct mirror_message *m, struct mirror_path *path)
 {
-	struct mirror_route *r = s->routes.n_nodes < s->max ? calloc(1, sizeof(*r)) : NULL;
+	const bool is_v4 = ip_addr_is_v4(&m->to.addr);
+	const size_t addr_len = is_v4 ? sizeof(rte_be32_t) : sizeof(m->to.addr);
+	const size_t len = offsetof(struct mirror_route, addr) + addr_len;
+	struct mirror_route *r = s->routes.n_nodes < s->max ? calloc(1, len) : NULL;
 
 	if (r == NULL)
 		return NULL;
 	r->path = mirror_path_hold(path);
 	r->node.hash = prefix_hash(s, &m->to);
-	r->metric = m->metric;
-	r->addr = m->to.addr;
+	r->node.value = m->metric;
+	r->is_v4 = is_v4;
+	memcpy(r->addr, is_v4 ? &m->to.addr.w[3] : m->to.addr.w, addr_len);
 	r->len = m->to.len;
 	r->protocol = m->protocol;
 	r->round = s->nexthops.round;
@@ -165,7 +185,8 @@ struct linear_node **mirror_group_same(const struct mirror_group *g, const struc
 	struct linear_node **at = g->first;
 	const struct mirror_route *r;
 
-	while ((r = mirror_group_at(g, at)) != NULL && (r->metric != m->metric || r->path != path))
+	while ((r = mirror_group_at(g, at)) != NULL &&
+		(r->node.value != m->metric || r->path != path))
 		at = &(*at)->next;
 	return r != NULL ? at : NULL;
 }

@@ -8,17 +8,17 @@
 
 #include "mirror_nexthop.h"
 
-// A route of the kernel.
+// A route of the kernel. There are a million of them: malloc() gives one of IPv4 48 octets.
 struct mirror_route {
-	struct linear_node node;
-	uint32_t metric;
+	struct linear_node node; // value: the metric
 	struct mirror_path *path;
 	struct mirror_path *shown; // to the owner; only in the first route of a prefix
-	struct ip_addr addr;
 	uint8_t len;
 	uint8_t protocol;
-	uint8_t round; // of the dump that had the route, or during which there was a message
-	bool removed;  // by a message during a dump, whose record of it may be older
+	uint8_t round;    // of the dump that had the route, or during which there was a message
+	bool is_v4 : 1;   // addr has one word, otherwise four
+	bool removed : 1; // by a message during a dump, whose record of it may be older
+	rte_be32_t addr[];
 };
 
 // Another path for a prefix. NULL: none.
@@ -49,6 +49,8 @@ struct mirror_group {
 	uint32_t hash;
 	struct mirror_path *shown; // to the owner, before the change
 };
+
+struct ip_prefix mirror_route_to(const struct mirror_route *r);
 
 static inline struct mirror_route *mirror_route_of(struct linear_node *node)
 {

@@ -8,7 +8,7 @@
 // Whether the kernel has a route with the metric of the message, for the same packets.
 static bool is_rival(const struct mirror_route *r, const struct mirror_message *m)
 {
-	return !r->removed && r->metric == m->metric && r->path->head.tos == m->path.tos &&
+	return !r->removed && r->node.value == m->metric && r->path->head.tos == m->path.tos &&
 	       (r->path->head.unused == MIRROR_SOURCE) == (m->path.unused == MIRROR_SOURCE);
 }
 
@@ -266,7 +266,7 @@ static void bucket_visit(struct mirror_store *s, struct linear_node **at)
 	while (*at != NULL) {
 		const struct mirror_route *r = mirror_route_of(*at);
 		struct mirror_group g = {
-			.first = at, .to = {.addr = r->addr, .len = r->len}, .hash = r->node.hash};
+			.first = at, .to = mirror_route_to(r), .hash = r->node.hash};
 
 		mirror_group_take(&g);
 		if (s->purge_left > 0)
@@ -334,7 +334,7 @@ void mirror_store_each(const struct mirror_store *s, mirror_changed *each, void 
 		for (struct linear_node *n = *linear_hash_bucket(&s->routes, i); n != NULL;
 			n = n->next) {
 			const struct mirror_route *r = mirror_route_of(n);
-			const struct ip_prefix to = {.addr = r->addr, .len = r->len};
+			const struct ip_prefix to = mirror_route_to(r);
 
 			if (r->shown != NULL)
 				each(arg, &to, r->shown);
