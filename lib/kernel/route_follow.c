@@ -8,6 +8,7 @@
 #include <linux/rtnetlink.h>
 
 #include "event_log.h"
+#include "hop_group.h"
 #include "host_route.h"
 #include "kernel_routes.h"
 #include "log.h"
@@ -82,34 +83,64 @@ static bool hop_translate(struct nexthop *nh, const struct control *c, const str
 	return true;
 }
 
-// The next hop of a path: NEXTHOP_NONE if the gateway can use none of those of the path.
-static struct nexthop path_translate(
-	const struct control *c, const struct ip_prefix *to, const struct mirror_path *path)
+// The next hops of a path that are on interfaces of the gateway. Returns their number.
+static unsigned int hops_translate(struct hop hop[MIRROR_HOPS_MAX], const struct control *c,
+	const struct ip_prefix *to, const struct mirror_path *path)
+{
+	unsigned int n = 0;
+
+	for (uint32_t i = 0; path->head.kind == MIRROR_HOPS && i < path->head.n_hops; i++)
+		if (hop_translate(&hop[n].nexthop, c, to, &path->hop[i]))
+			hop[n++].weight = path->hop[i].weight;
+	return n;
+}
+
+// Why the gateway uses none of the next hops. NULL: it uses them.
+static const char *hops_unused(const struct hop hop[], unsigned int n)
+{
+	unsigned int tunnels = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		tunnels += hop[i].nexthop.kind == NEXTHOP_TUNNEL;
+	if (n == 0)
+		return "interface";
+	return tunnels > 0 && tunnels < n ? "mixed" : NULL;
+}
+
+// The next hop of a path, which the caller releases: NEXTHOP_NONE if the gateway uses none of those
+// of the path. Returns 0, or -ENOMEM.
+static int path_translate(struct nexthop *nexthop, const struct control *c,
+	const struct ip_prefix *to, const struct mirror_path *path)
 {
 	static const enum nexthop_kind nowhere[] = {[MIRROR_HOPS] = NEXTHOP_NONE,
 		[MIRROR_BLACKHOLE] = NEXTHOP_BLACKHOLE,
 		[MIRROR_UNREACHABLE] = NEXTHOP_UNREACHABLE,
 		[MIRROR_PROHIBIT] = NEXTHOP_PROHIBIT,
 		[MIRROR_UNUSED] = NEXTHOP_NONE};
-	struct nexthop nh;
+	struct hop hop[MIRROR_HOPS_MAX];
+	unsigned int n = hops_translate(hop, c, to, path);
 
-	for (uint32_t i = 0; path->head.kind == MIRROR_HOPS && i < path->head.n_hops; i++)
-		if (hop_translate(&nh, c, to, &path->hop[i]))
-			return nh;
-	return (struct nexthop){.kind = nowhere[path->head.kind]};
+	*nexthop = (struct nexthop){.kind = nowhere[path->head.kind]};
+	return hops_unused(hop, n) == NULL
+		       ? nexthop_take(nexthop, route_table_groups(c->snapshot->routes), hop, n)
+		       : 0;
 }
 
 static void route_changed(void *arg, const struct ip_prefix *to, const struct mirror_path *path)
 {
 	struct control *c = arg;
 	struct nexthop nh;
+	int rc;
 
 	if (path == NULL || path->head.kind == MIRROR_THROW) {
 		kernel_route_delete(c, to);
 		return;
 	}
-	nh = path_translate(c, to, path);
-	follow.unplaced += kernel_route_put(c, to, &nh) < 0;
+	rc = path_translate(&nh, c, to, path);
+	if (rc == 0)
+		rc = kernel_route_put(c, to, &nh);
+	follow.unplaced += rc < 0;
+	nexthop_release(&nh, route_table_groups(c->snapshot->routes)); // the route has its own
 }
 
 // --- control ---
@@ -222,6 +253,7 @@ bool route_follow_find(
 {
 	const struct mirror_route *found =
 		follow.mirror != NULL ? route_mirror_find(follow.mirror, to) : NULL;
+	struct hop hop[MIRROR_HOPS_MAX];
 	const struct mirror_path *path;
 
 	if (found == NULL)
@@ -229,8 +261,8 @@ bool route_follow_find(
 	path = found->path->resolved;
 	*r = (struct followed_route){
 		.protocol = found->protocol, .unused = unused_names[path->head.unused]};
-	if (path->head.kind == MIRROR_HOPS && path_translate(c, to, path).kind == NEXTHOP_NONE)
-		r->unused = "interface";
+	if (path->head.kind == MIRROR_HOPS)
+		r->unused = hops_unused(hop, hops_translate(hop, c, to, path));
 	if (path->head.kind == MIRROR_HOPS && path->head.n_hops == 1)
 		snprintf(r->link, sizeof(r->link), "%s",
 			route_mirror_link_name(follow.mirror, path->hop[0].link));

@@ -38,16 +38,16 @@ static uint64_t seed_of(const struct nexthop *nh)
 	return mix(mix(x ^ nh->gateway.q[0]) ^ nh->gateway.q[1]);
 }
 
+// By interface, as lists show them.
 static int compare(const void *a, const void *b)
 {
-	const struct hop *x = a, *y = b;
-	int by_gateway = memcmp(&x->nexthop.gateway, &y->nexthop.gateway, sizeof(struct ip_addr));
+	const struct nexthop *x = &((const struct hop *)a)->nexthop;
+	const struct nexthop *y = &((const struct hop *)b)->nexthop;
+	int by_gateway = memcmp(&x->gateway, &y->gateway, sizeof(x->gateway));
 
-	if (x->seed != y->seed)
-		return x->seed < y->seed ? -1 : 1;
-	return by_gateway != 0
-		       ? by_gateway
-		       : memcmp(&x->nexthop.source, &y->nexthop.source, sizeof(struct ip_addr));
+	if (x->iface != y->iface)
+		return x->iface < y->iface ? -1 : 1;
+	return by_gateway != 0 ? by_gateway : memcmp(&x->source, &y->source, sizeof(x->source));
 }
 
 // Sorts the hops, and makes one of equal ones. Returns their number.
