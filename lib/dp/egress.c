@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "egress.h"
 
+#include "hop_group.h"
+
 // Where the policy's SA is for the packets of a flow.
 static struct sa_out *_Atomic const *sa_of(const struct snapshot *s, uint16_t policy)
 {
@@ -32,12 +34,30 @@ uint64_t egress_of(const struct worker *w, const struct pkt *p)
 				 : flow_egress_clear(p->nexthop);
 }
 
-// The next hop of a decision by a route whose entry has not been released.
-static const struct nexthop *nexthop_of(const struct worker *w, uint64_t egress)
+// The next hop of a decision by a route whose entry has not been released, or another one of its
+// group.
+static const struct nexthop *nexthop_of_place(
+	const struct worker *w, uint64_t egress, unsigned int place)
 {
 	return nexthop_hop(
-		route_nexthop(route_slots(w->snapshot->routes), flow_egress_number(egress)),
-		flow_egress_hop(egress));
+		route_nexthop(route_slots(w->snapshot->routes), flow_egress_number(egress)), place);
+}
+
+static const struct nexthop *nexthop_of(const struct worker *w, uint64_t egress)
+{
+	return nexthop_of_place(w, egress, flow_egress_hop(egress));
+}
+
+const struct nexthop *egress_hop(const struct worker *w, uint64_t of)
+{
+	const struct nexthop *hop = nexthop_of(w, of), *other;
+
+	if (likely(objects_link_is_up(w->snapshot->objects, hop->iface)))
+		return hop;
+	for (unsigned int i = 1; (other = nexthop_of_place(w, of, i)) != NULL; i++)
+		if (objects_link_is_up(w->snapshot->objects, other->iface))
+			return NULL;
+	return hop;
 }
 
 bool egress_find_again(struct worker *w, const struct pkt *p, struct flow *f, unsigned int dir,

@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "hop_group.h"
 #include "route.h"
 #include "worker.h"
 
@@ -25,6 +24,10 @@ bool egress_find_again(struct worker *w, const struct pkt *p, struct flow *f, un
 // hop_choose(). It is known as long as its route has not been released: the decision is of this
 // generation, or the slot has not changed, and the route is there. NULL: it is not known.
 const struct nexthop *egress_former(const struct worker *w, const struct flow *f, unsigned int dir);
+
+// The next hop of flows by one of several in clear. NULL: its port has no link, and flows may move
+// to another hop.
+const struct nexthop *egress_hop(const struct worker *w, uint64_t of);
 
 // Where the packets of flows with the same egress go. In a burst most go where the last one went,
 // which is found once for them: a change concerns packets that are received after it.
@@ -78,16 +81,15 @@ static __rte_always_inline bool egress_follow(
 	}
 	if (!route_is_at(routes, flow_egress_place(of), number))
 		return false;
-	if ((of & (FLOW_TUNNEL | FLOW_HOPS)) == 0) {
+	if (likely((of & (FLOW_TUNNEL | FLOW_HOPS)) == 0)) {
 		egress_clear(w, of, route_nexthop(routes, number), e);
 		return true;
 	}
 	if ((of & FLOW_TUNNEL) == 0) {
-		hop = nexthop_hop(route_nexthop(routes, number), flow_egress_hop(of));
-		if (unlikely(!objects_link_is_up(w->snapshot->objects, hop->iface)))
-			return false;
-		egress_clear(w, of, hop, e);
-		return true;
+		hop = egress_hop(w, of);
+		if (hop != NULL)
+			egress_clear(w, of, hop, e);
+		return hop != NULL;
 	}
 	sa = objects_out(w->snapshot->objects, policy);
 	if (unlikely(sa == NULL))

@@ -98,12 +98,14 @@ static enum drop transit_invalid(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum drop reason)
 {
 	struct policies found;
+	const struct flow *f;
 	enum drop d;
 
 	if (pkt_iface(w, p)->is_host || pkt_is_for_host(p) || !firewall_accepts_invalid(w, p))
 		return reason;
 	p->sa_out = NULL; // that of the flow, which is not used
-	d = forward_lookup(w, p);
+	f = flow_find(w->flows, fp);
+	d = forward_lookup_next(w, p, f != NULL ? egress_former(w, f, fp->dir) : NULL);
 	if (d != DROP_NONE)
 		return d;
 	policy_find(w, &p, 1, &found);

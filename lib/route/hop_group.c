@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "line_memory.h"
+
 bool nexthop_equal(const struct nexthop *a, const struct nexthop *b)
 {
 	return a->kind == b->kind && a->iface == b->iface &&
@@ -88,7 +90,7 @@ static bool group_is(const struct hop_group *g, const struct hop hop[], unsigned
 static struct hop_group *group_new(
 	struct hop_group **bucket, uint64_t hash, const struct hop hop[], unsigned int n)
 {
-	struct hop_group *g = malloc(sizeof(*g) + n * sizeof(hop[0]));
+	struct hop_group *g = line_calloc(1, sizeof(*g) + n * sizeof(hop[0]));
 
 	if (g == NULL)
 		return NULL;
@@ -149,7 +151,7 @@ void nexthop_release(const struct nexthop *nexthop, struct hop_groups *groups)
 	while (*at != g)
 		at = &(*at)->next;
 	*at = g->next;
-	free(g);
+	line_free(g);
 }
 
 void hop_groups_free(struct hop_groups *groups)
@@ -157,7 +159,7 @@ void hop_groups_free(struct hop_groups *groups)
 	for (unsigned int i = 0; i < HOP_GROUP_BUCKETS; i++)
 		for (struct hop_group *g = groups->bucket[i], *next; g != NULL; g = next) {
 			next = g->next;
-			free(g);
+			line_free(g);
 		}
 }
 

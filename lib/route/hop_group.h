@@ -18,18 +18,20 @@ struct hop {
 	// Of kind NEXTHOP_CONNECTED, NEXTHOP_GATEWAY or NEXTHOP_TUNNEL.
 	struct nexthop nexthop;
 	uint32_t weight; // from 1 on: flows in relation to those of other hops
-	uint64_t seed;   // of its scores; set by hop_group_take()
+	uint64_t seed;   // of its scores; set by nexthop_take()
 };
 
 struct hop_group {
-	struct hop_group *next; // in its bucket; of the control thread, as hash and users
+	// Of the control thread, which writes them for each route that comes or goes.
+	struct hop_group *next; // in its bucket
 	uint64_t hash;
 	unsigned int users;
-	unsigned int n;
+	// Workers read these, on lines of their own.
+	unsigned int n __rte_cache_aligned;
 	struct hop hop[];
 };
 
-#define HOP_GROUP_BUCKETS 1024
+#define HOP_GROUP_BUCKETS (1u << 16) // which take memory as far as they are used
 
 // All groups of a table.
 struct hop_groups {

@@ -123,7 +123,7 @@ static void test_shares(void **state)
 static void test_link_goes_down(void **state)
 {
 	struct gateway *g = gateway_new(0, site_hops);
-	unsigned int decided = FLOWS;
+	uint64_t decided = FLOWS;
 
 	(void)state;
 	send_flows(g, "10.5.0.9", first);
@@ -140,6 +140,10 @@ static void test_link_goes_down(void **state)
 	assert_int_equal(hop_of(g, "10.5.0.9", 0), ROUTER2);
 	link_set(g, WAN2, false); // packets go on as by a single next hop
 	assert_int_equal(hop_of(g, "10.5.0.9", 0), ROUTER2);
+	decided = decisions(g);
+	for (unsigned int i = 0; i < 10; i++)
+		assert_int_equal(hop_of(g, "10.5.0.9", 0), ROUTER2);
+	assert_int_equal(decisions(g), decided); // without the slow path
 	link_set(g, WAN, true);
 	assert_int_equal(hop_of(g, "10.5.0.9", 0), ROUTER);
 	gateway_free(g);
