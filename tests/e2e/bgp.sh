@@ -18,11 +18,11 @@ bgp_sas()
 	lab_config_sa "from-$2" in "$peer$2" "$3.${lab_number[$1]}" "$3.${lab_number[$peer]}"
 }
 
-# GATEWAY NUMBER: that tunnel.
+# GATEWAY NUMBER: that tunnel. FRR shares no flows between equal link-local next hops, which are from these addresses.
 bgp_tunnel()
 {
 	echo "{ name = \"tunnel-$2\"; out = \"to-$2\"; in = \"from-$2\"; host = \"t$2\"; source_check = \"loose\";
-		addresses = [ \"10.255.$2.${lab_number[$1]}/30\", \"fd00:$2::${lab_number[$1]}/64\" ]; }"
+		addresses = [ \"10.255.$2.${lab_number[$1]}/30\", \"fd00:$2::$2${lab_number[$1]}/64\" ]; }"
 }
 
 # GATEWAY: without policies that protect and routes in the file. A packet that no route leads into a tunnel may go in clear.
@@ -112,6 +112,18 @@ bgp_silent()
 }
 # ADDRESS: of host B.
 bgp_answered() { on ha ping -q -n -c 1 -W 0.5 "$1" >/dev/null; }
+
+# GATEWAY: when BFD of FRR reports that a peer is gone, its tunnel goes down, until FRR has replaced the routes.
+bgp_tunnels_follow_bfd()
+{
+	local i
+	while read -r i; do
+		echo "$1: BFD: $i" >>"$lab_dir/bfd"
+		ctl "$1" tunnel down "tunnel-${i#t}"
+		(sleep 10 && ctl "$1" tunnel up "tunnel-${i#t}") &
+	done < <(tail --pid=$$ -n 0 -F "$lab_dir/frr-g$1/bfdd.log" 2>/dev/null |
+		sed -un 's/.*state-change: .* ifname:\(t[12]\)\] up -> down.*/\1/p')
+}
 
 # Captures packets of IPv4 and IPv6 on both WANs but ESP.
 bgp_clear_begin()
