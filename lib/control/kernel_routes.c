@@ -8,7 +8,7 @@
 #include "retire.h"
 #include "sa_table.h"
 
-enum { NOWHERE, OWN, PROTECTED, UNPROTECTED, TUNNELS };
+enum { NONE, DROPPED, OWN, PROTECTED, UNPROTECTED, TUNNELS };
 
 // Which packets from an address are admitted, and whether policies apply to those to it. Several
 // next hops are protected if all are.
@@ -16,8 +16,10 @@ static unsigned int class_of(const struct snapshot *s, const struct nexthop *nex
 {
 	const struct nexthop *hop;
 
+	if (nexthop == NULL || nexthop->kind == NEXTHOP_NOT_UNICAST)
+		return NONE;
 	if (!nexthop_leads_on(nexthop))
-		return NOWHERE;
+		return DROPPED;
 	if (nexthop->kind == NEXTHOP_LOCAL)
 		return OWN;
 	if (nexthop_first_kind(nexthop) == NEXTHOP_TUNNEL)
@@ -40,8 +42,8 @@ static bool has_tunnels(const struct nexthop *one, const struct nexthop *other)
 	return true;
 }
 
-// Whether flows from and to the addresses may keep their decisions, but for their next hop. Between
-// protected ports the length of a route counts: is_at_peer() of policy.c.
+// Whether flows from and to the addresses may keep their decisions, but for their next hop. The
+// length of routes to protected ports, and of routes that drop, counts: is_at_peer() of policy.c.
 static bool decides_as(
 	const struct snapshot *s, const struct nexthop *before, const struct nexthop *after)
 {
@@ -49,7 +51,7 @@ static bool decides_as(
 
 	if (class != class_of(s, after))
 		return false;
-	if (class == PROTECTED)
+	if (class == PROTECTED || class == DROPPED)
 		return route_of(before)->to.len == route_of(after)->to.len;
 	return class != TUNNELS || has_tunnels(before, after);
 }

@@ -216,6 +216,23 @@ static void all_decided_again(void)
 		round_of_flows();
 }
 
+// A route that drops counts as inside, unlike none, and its length counts.
+static void test_routes_that_drop(void **state)
+{
+	static const char *const to[] = {"2001:db8:77::/48", "2001:db8:77::/64"};
+	const struct nexthop nowhere = {.kind = NEXTHOP_BLACKHOLE};
+
+	(void)state;
+	desk_worker_begins();
+	for (unsigned int i = 0; i < COUNT_OF(to); i++) {
+		const struct flow *f = decided_flow("2001:db8:77::5", "2001:db8:1::5");
+
+		put(to[i], &nowhere);
+		all_decided_again();
+		assert_false(has_decision(f));
+	}
+}
+
 // NULL: by the default route.
 static void lead(const struct nexthop *nexthop)
 {
@@ -372,6 +389,7 @@ int main(void)
 		desk_test(test_reload_keeps_them),
 		desk_test(test_never_a_destination),
 		desk_test(test_flows_of_its_region),
+		desk_test(test_routes_that_drop),
 		desk_test(test_too_many_remembered),
 	};
 
