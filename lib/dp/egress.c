@@ -71,7 +71,7 @@ bool egress_find_again(struct worker *w, const struct pkt *p, struct flow *f, un
 	if (found == d->egress || flow_egress_number(found) == FLOW_NUMBER_NONE)
 		return false;
 	d->egress = found;
-	flow_decision_set(f, dir, w->snapshot->flow_generation, d);
+	flow_decision_replace(f, dir, d->mark, w->snapshot->flow_generation, d);
 	return true;
 }
 

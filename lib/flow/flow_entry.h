@@ -148,7 +148,9 @@ struct flow_decision {
 	union flow_deciders by;
 	uint64_t egress;  // of flow_egress_clear(), flow_egress_protect() or flow_egress_route()
 	uint32_t ingress; // number of the interface that they come by
-	uint16_t shown;   // not of the decision, but read with it: as flow_word_shown()
+	// Not of the decision, but read with it: as flow_word_shown(), and the mark.
+	uint16_t shown;
+	uint64_t mark;
 };
 
 #define FLOW_DECIDING UINT32_MAX // generation of a decision that is being written
@@ -254,6 +256,7 @@ static inline bool flow_dir_decision_get(
 	d->ingress = atomic_load_explicit(&fd->ingress, memory_order_acquire);
 	d->by.all = by & FLOW_DECIDERS_MASK;
 	d->shown = (uint16_t)(by >> FLOW_SHOWN_SHIFT);
+	d->mark = mark;
 	return atomic_load_explicit(&fd->mark, memory_order_relaxed) == mark;
 }
 
@@ -288,12 +291,12 @@ static inline void flow_by_change(_Atomic uint64_t *by, uint64_t mask, uint64_t 
 		;
 }
 
-// Worker. Stores a decision, unless another worker is about to: each then goes by its own.
-static inline void flow_decision_set(
-	struct flow *f, unsigned int dir, uint32_t generation, const struct flow_decision *d)
+// Worker. Stores a decision in the place of that which was read with this mark, unless another
+// worker has removed it, has stored another one, or is about to.
+static inline void flow_decision_replace(struct flow *f, unsigned int dir, uint64_t old,
+	uint32_t generation, const struct flow_decision *d)
 {
 	struct flow_dir *fd = &f->dir[dir];
-	uint64_t old = atomic_load_explicit(&fd->mark, memory_order_relaxed);
 	uint64_t deciding = flow_mark_next(old, FLOW_DECIDING);
 
 	if (flow_mark_generation(old) == FLOW_DECIDING ||
@@ -308,6 +311,14 @@ static inline void flow_decision_set(
 		    flow_mark_next(deciding, generation), memory_order_release,
 		    memory_order_relaxed)) // forgotten before it was there
 		atomic_store_explicit(&fd->mark, flow_mark_next(deciding, 0), memory_order_release);
+}
+
+// Worker. Stores a decision, unless another worker is about to: each then goes by its own.
+static inline void flow_decision_set(
+	struct flow *f, unsigned int dir, uint32_t generation, const struct flow_decision *d)
+{
+	flow_decision_replace(f, dir, atomic_load_explicit(&f->dir[dir].mark, memory_order_relaxed),
+		generation, d);
 }
 
 // Worker. Removes the decision, also one that another worker is about to store. A worker that finds

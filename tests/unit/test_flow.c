@@ -72,8 +72,9 @@ static void test_counts(void **state)
 static void test_decision(void **state)
 {
 	struct flow_pkt p = pkt_udp(HOST_A, 1, HOST_B, 2);
-	struct flow_decision in = {{{1, 6, 7, 0}}, flow_egress_protect((void *)64), 5, 0},
-			     out = {0};
+	struct flow_decision in = {
+		.by = {{1, 6, 7, 0}}, .egress = flow_egress_protect((void *)64), .ingress = 5};
+	struct flow_decision out = {0};
 	struct flow *f;
 	struct flows s;
 
@@ -92,13 +93,15 @@ static void test_decision(void **state)
 	assert_false(flow_decision_get(f, 0, 1, &out));
 	assert_true(flow_decision_get(f, 0, 2, &out));
 	in.egress = flow_egress_clear((void *)32);
-	flow_decision_set(f, 0, 2, &in);
+	flow_decision_replace(f, 0, out.mark, 2, &in);
 	assert_true(flow_decision_get(f, 0, 2, &out));
 	assert_memory_equal(
 		&in, &out, offsetof(struct flow_decision, ingress) + sizeof(in.ingress));
 	assert_null(flow_egress_sa(out.egress));
 	assert_ptr_equal(flow_egress_nexthop(out.egress), (void *)32);
 	flow_decision_forget(f, 0);
+	assert_false(flow_decision_get(f, 0, 2, &out));
+	flow_decision_replace(f, 0, out.mark, 2, &out); // which was read before
 	assert_false(flow_decision_get(f, 0, 2, &out));
 	flow_decision_set(f, 0, 2, &in);
 	assert_true(flow_decision_get(f, 0, 2, &out));
