@@ -10,6 +10,7 @@
 #include "flow_lookup.h"
 #include "flow_track.h"
 #include "forward.h"
+#include "hop_group.h"
 #include "host.h"
 #include "ip_view.h"
 #include "ipv4.h"
@@ -143,13 +144,30 @@ static __rte_always_inline bool decision_get(const struct worker *w, const struc
 	       flow_decision_get(f, fp->dir, w->snapshot->flow_generation, d);
 }
 
+// Whether packets of the flow may come by the ingress of this one as well as by that of their
+// decision: by another SA of the same policy, out of another tunnel by route, or by another port
+// among the several next hops to their source. Sources and policies have been checked.
+static bool may_come_by(const struct worker *w, const struct pkt *p, const struct flow_decision *d)
+{
+	const struct ip_addr src = pkt_src(p);
+	const struct nexthop *back;
+	uint16_t in_by = admitting_policy(d);
+
+	if (in_by != 0 || p->sa_in != NULL)
+		return in_by == p->in_by ||
+		       (spd_policy_is_routed(snapshot_policy(w->snapshot, in_by)) &&
+			       spd_policy_is_routed(snapshot_policy(w->snapshot, p->in_by)));
+	back = route_find(w->snapshot->routes, &src);
+	return back != NULL && back->kind == NEXTHOP_SEVERAL &&
+	       nexthop_leads_into(back, (uint16_t)d->ingress) && nexthop_leads_into(back, p->iface);
+}
+
 // Known flow, slow path: stale decision or route, another ingress, or an ICMP error.
 static enum drop transit_known_flow(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
 	const struct policies *found, struct flow *f)
 {
 	struct flow_decision decision;
 	bool otherwise = decision_get(w, fp, f, &decision) && decision.ingress != ingress_of(w, p);
-	uint16_t in_by = otherwise ? admitting_policy(&decision) : 0;
 	enum drop d = evaluate(w, p, fp, found, f, RULE_NEW);
 
 	if (d != DROP_NONE)
@@ -157,9 +175,8 @@ static enum drop transit_known_flow(struct worker *w, struct pkt *p, const struc
 	d = flow_track(w->flows, w->id, f, fp, w->now_ms);
 	if (d != DROP_NONE)
 		return transit_invalid(w, p, fp, d);
-	// The result for an ICMP error is not the flow's. A packet with another ingress does not
-	// change the flow's, unless that is another SA of its policy.
-	if ((!otherwise || (in_by != 0 && in_by == p->in_by)) && !fp->icmp_error) {
+	// The result for an ICMP error is not the flow's.
+	if (!fp->icmp_error && (!otherwise || may_come_by(w, p, &decision))) {
 		decision = decision_of(w, p);
 		flow_decision_set(f, fp->dir, w->snapshot->flow_generation, &decision);
 	}

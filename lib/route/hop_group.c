@@ -14,13 +14,13 @@ bool nexthop_equal(const struct nexthop *a, const struct nexthop *b)
 	       ip_addr_equal(&a->gateway, &b->gateway) && ip_addr_equal(&a->source, &b->source);
 }
 
-bool nexthop_leads_into(const struct nexthop *nexthop, uint16_t tunnel)
+bool nexthop_leads_into(const struct nexthop *nexthop, uint16_t iface)
 {
 	const struct nexthop *hop;
 
 	for (unsigned int i = nexthop_first_place(nexthop); (hop = nexthop_hop(nexthop, i)) != NULL;
 		i++)
-		if (hop->kind == NEXTHOP_TUNNEL && hop->iface == tunnel)
+		if (hop->kind <= NEXTHOP_TUNNEL && hop->iface == iface)
 			return true;
 	return false;
 }

@@ -70,8 +70,8 @@ static inline enum nexthop_kind nexthop_first_kind(const struct nexthop *nexthop
 	return nexthop_hop(nexthop, nexthop_first_place(nexthop))->kind;
 }
 
-// Whether the next hop, or one of several, is that tunnel.
-bool nexthop_leads_into(const struct nexthop *nexthop, uint16_t tunnel);
+// Whether the next hop, or one of several, is on the port's link, or that tunnel.
+bool nexthop_leads_into(const struct nexthop *nexthop, uint16_t iface);
 
 // The next hop of routes by these hops, 1 to HOPS_MAX in any order, of which equal ones are one
 // with the sum of their weights. Of several it finds or makes the group, and the caller is a user
