@@ -161,7 +161,7 @@ struct conf {
 	// of members with the other settings of their port.
 	struct conf_port *devices;
 	unsigned int n_devices;
-	bool may_host; // there was a host when the daemon started: it may make their interfaces
+	bool may_host; // private: the daemon began with a host, so it may make interfaces
 
 	struct conf_arena *arena; // private: memory of the arrays above
 	struct conf_tree *tree;   // private: the settings as they were written, keys among them
