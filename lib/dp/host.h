@@ -77,8 +77,8 @@ static inline bool host_pending(const struct worker *w)
 void host_input(struct worker *w, uint16_t n);
 
 // Of a packet of a tunnel's host with the flow f (NULL: there is none): if it answers a station
-// whose packets come by a port, sets p->nexthop to that of the gateway's route instead of the
-// tunnel. A default route of the kernel may lead into the tunnel, where the station is not.
+// whose packets do not come out of the tunnel, sets p->nexthop to that of the gateway's route
+// instead. A default route of the kernel may lead into the tunnel, where the station is not.
 void host_route_answer(
 	const struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f);
 

@@ -214,7 +214,8 @@ void host_route_answer(
 	const struct ip_addr dst = pkt_dst(p);
 
 	if (f == NULL || flow_reopens(f, fp) || flow_word_initiator(flow_word(f)) == fp->dir ||
-		ip_addr_is_link_local(&dst) || flow_ingress(f, !fp->dir) >= PORTS_MAX)
+		ip_addr_is_link_local(&dst) ||
+		flow_admitted_by(f, !fp->dir) == snapshot_tunnel(w->snapshot, p->nexthop)->number)
 		return;
 	forward_find(w, p, egress_former(w, f, fp->dir));
 }

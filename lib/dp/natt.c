@@ -124,18 +124,25 @@ bool natt_is_ike_error(struct worker *w, struct pkt *p)
 	return true;
 }
 
-bool natt_is_outer(const struct worker *w, const struct pkt *p, const struct sa_path *path)
+static bool is_ike_or_esp(const struct pkt *p)
 {
-	const bool v4 = ip_is_v4(path->outer);
-	const struct ip_addr src = pkt_src(p), local = ip_src(path->outer, v4);
-	const struct ip_addr dst = pkt_dst(p), peer = ip_dst(path->outer, v4);
+	return p->ip.proto == IPPROTO_ESP ||
+	       (p->ip.proto == IPPROTO_UDP &&
+		       (is_ike_port(p->ip.src_port) || is_ike_port(p->ip.dst_port)));
+}
 
-	if (p->ip.proto != IPPROTO_ESP &&
-		(p->ip.proto != IPPROTO_UDP ||
-			(!is_ike_port(p->ip.src_port) && !is_ike_port(p->ip.dst_port))))
+bool natt_is_outer(const struct worker *w, const struct pkt *p, const struct sa_out *sa)
+{
+	const struct sa_path *path = sa != NULL ? sa_out_path(sa) : NULL;
+	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
+	struct ip_addr peer;
+
+	if (!is_ike_or_esp(p) || (!pkt_iface(w, p)->is_host && !snapshot_has(w->snapshot, &src)))
 		return false;
-	return ip_addr_equal(&dst, &peer) &&
-	       (pkt_iface(w, p)->is_host || ip_addr_equal(&src, &local));
+	if (path == NULL || path->nexthop == NULL)
+		return true;
+	peer = ip_dst(path->outer, ip_is_v4(path->outer));
+	return ip_addr_equal(&dst, &peer);
 }
 
 bool natt_is_keepalive(const struct worker *w, const struct pkt *p)

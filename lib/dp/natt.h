@@ -26,10 +26,10 @@ bool natt_is_ike(const struct worker *w, struct pkt *p, const struct flow_pkt *f
 // The quote need not reach to the marker: then it may be about ESP in UDP as well.
 bool natt_is_ike_error(struct worker *w, struct pkt *p);
 
-// Whether a packet into the tunnel with this path is IKE or ESP of this machine to the peer of the
-// tunnel itself: from a host, or from the own end. Packets that keep a tunnel up must not depend on
-// it.
-bool natt_is_outer(const struct worker *w, const struct pkt *p, const struct sa_path *path);
+// Whether a packet into the tunnel with this SA is IKE or ESP of this machine, of a host or from an
+// address of a port, to the peer of the tunnel itself. Packets that keep a tunnel up must not
+// depend on it. Without an SA or as long as its peer is not known, to any peer: it may be that.
+bool natt_is_outer(const struct worker *w, const struct pkt *p, const struct sa_out *sa);
 
 // Whether an authenticated packet, before it is opened, was sent from another endpoint of its peer
 // than the known one. Fills an event about it.

@@ -309,13 +309,13 @@ static enum drop protect_by_route(struct worker *w, struct pkt *p, const struct 
 {
 	struct sa_out *sa = objects_out(w->snapshot->objects, tunnel->number);
 
+	if (unlikely(natt_is_outer(w, p, tunnel->out)))
+		return DROP_HOST_OUTER;
 	if (tunnel->out == NULL)
 		ask_for_sa(w, p, tunnel);
 	if (sa == NULL || sa_out_path(sa)->nexthop == NULL ||
 		atomic_load_explicit(&sa->sa.per_packet.stop, memory_order_relaxed) != DROP_NONE)
 		return DROP_TUNNEL_DOWN;
-	if (unlikely(natt_is_outer(w, p, sa_out_path(sa))))
-		return DROP_HOST_OUTER;
 	p->sa_out = sa;
 	return DROP_NONE;
 }

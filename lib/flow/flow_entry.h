@@ -274,10 +274,13 @@ static inline uint32_t flow_decision_generation(const struct flow *f, unsigned i
 	return flow_mark_generation(atomic_load_explicit(&f->dir[dir].mark, memory_order_relaxed));
 }
 
-// The ingress of the latest decision for the direction, of whatever generation.
-static inline uint32_t flow_ingress(const struct flow *f, unsigned int dir)
+// The policy that admitted packets of the direction by the latest decision, of whatever generation.
+static inline uint16_t flow_admitted_by(const struct flow *f, unsigned int dir)
 {
-	return atomic_load_explicit(&f->dir[dir].ingress, memory_order_relaxed);
+	const union flow_deciders by = {
+		.all = atomic_load_explicit(&f->dir[dir].by, memory_order_relaxed)};
+
+	return by.in;
 }
 
 // Changes the bits of a mask in the fields that decision and copy of the word share.

@@ -17,6 +17,8 @@ static const char rules[] =
 	"destination_port = \"179\"; },"
 	" { name = \"lan\"; host = true; action = \"accept\"; in = \"lan\"; proto = \"tcp\"; "
 	"destination_port = \"22\"; },"
+	" { name = \"c\"; host = true; action = \"accept\"; in = \"c\"; proto = \"tcp\"; "
+	"destination_port = \"22\"; },"
 	" { name = \"ospf\"; host = true; action = \"accept\"; proto = \"ospf\"; } );";
 
 static struct gateway *gateway_with_host(void)
@@ -149,6 +151,31 @@ static void test_outer_packets(void **state)
 		else
 			expect_drops(g, DROP_HOST_OUTER, 1);
 	}
+	gateway_free(g);
+}
+
+// The peer of a tunnel without an SA is not known. IKE is not asked for an SA by its own packets.
+static void test_outer_packets_without_sa(void **state)
+{
+	static const char conf[] = "flows = { max = 1024; };\n"
+				   "ports = ( { name = \"lan\"; device = \"net_null0\"; addresses "
+				   "= [ \"10.1.0.1/24\" ]; } "
+				   ");\n"
+				   "tunnels = ( { name = \"t\"; if_id = 1; host = \"tt\"; "
+				   "addresses = [ \"169.254.10.1/30\" ]; } );\n";
+	struct gateway *g = gateway_new(0, conf);
+	uint8_t packet[FRAME_MAX];
+
+	(void)state;
+	gateway_host_add(g, HOST);
+	host_sends(g, packet,
+		ip_write(packet, (struct ipv4)FROM_TO(
+					 "169.254.10.1", "192.0.2.2", .sport = 500, .dport = 500)));
+	expect_drops(g, DROP_HOST_OUTER, 1);
+	expect_no_event(g);
+	host_sends(g, packet, ip_write(packet, (struct ipv4)FROM_TO("169.254.10.1", "8.8.8.8")));
+	expect_drops(g, DROP_TUNNEL_DOWN, 1);
+	expect_event(g, EVENT_SA_NEEDED, LAN, "169.254.10.1");
 	gateway_free(g);
 }
 
@@ -332,6 +359,21 @@ static void test_answers_to_ports(void **state)
 	gateway_free(g);
 }
 
+static void test_answers_to_another_tunnel(void **state)
+{
+	struct gateway *g = gateway_with_host();
+	uint8_t packet[FRAME_MAX], inner[FRAME_MAX];
+	uint16_t len = ip_write(packet, tcp4("169.254.20.2", "169.254.10.1", 1024, 22));
+
+	(void)state;
+	receive(g, "from-c", packet, len);
+	expect_punted(g, packet, len);
+	len = ip_write(packet, tcp4("169.254.10.1", "169.254.20.2", 22, 1024));
+	host_sends(g, packet, len);
+	assert_int_equal(inside_sent(g, "to-c", inner), len);
+	gateway_free(g);
+}
+
 static void test_too_big(void **state)
 {
 	struct gateway *g = gateway_with_host();
@@ -411,6 +453,7 @@ int main(void)
 		pipeline_test(test_replies),
 		pipeline_test(test_sends_into_the_tunnel_alone),
 		pipeline_test(test_outer_packets),
+		pipeline_test(test_outer_packets_without_sa),
 		pipeline_test(test_forged_by_the_host),
 		pipeline_test(test_no_packet_of_the_host),
 		pipeline_test(test_down),
@@ -419,6 +462,7 @@ int main(void)
 		pipeline_test(test_not_for_the_host),
 		pipeline_test(test_from_the_lan),
 		pipeline_test(test_answers_to_ports),
+		pipeline_test(test_answers_to_another_tunnel),
 		pipeline_test(test_too_big),
 		pipeline_test(test_numbers),
 		pipeline_test(test_former_tunnel),
