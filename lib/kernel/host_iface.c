@@ -16,6 +16,7 @@
 
 #include "capability.h"
 #include "iface.h"
+#include "ipv6.h"
 #include "log.h"
 #include "netlink.h"
 #include "port_log.h"
@@ -200,6 +201,7 @@ static struct {
 		struct ip_addr addr[PORT_ADDRS_MAX];
 		uint8_t len[PORT_ADDRS_MAX]; // of its prefix, in bits of its family
 		unsigned int n;
+		bool lacks; // somebody has removed some of them
 	} host[HOSTS_MAX];
 	bool is_down[HOSTS_MAX]; // somebody has set it down, as seen last; the control thread's
 } given = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -249,7 +251,7 @@ static int link_give(struct given *g, const struct host_iface *i)
 {
 	int rc = 0;
 
-	if (g->mtu == 0)
+	if (g->mtu < IPV6_MIN_MTU && (g->mtu == 0 || i->mtu >= IPV6_MIN_MTU))
 		rc = link_set(g->index, i);
 	else if (g->mtu != i->mtu)
 		rc = mtu_set(g->index, i->mtu);
@@ -259,16 +261,43 @@ static int link_give(struct given *g, const struct host_iface *i)
 	return 0;
 }
 
-// All of them: somebody may have removed some.
+static bool is_wanted(const struct host_iface *i, const struct ip_addr *addr, uint8_t len)
+{
+	for (unsigned int a = 0; a < i->n; a++)
+		if (ip_addr_equal(&i->addr[a], addr) && i->len[a] == len)
+			return true;
+	return false;
+}
+
+// Removes addresses that are not wanted any more, or with another prefix.
+static void addrs_take(struct given *g, const struct host_iface *i)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int a = 0; a < g->n; a++) {
+		if (!is_wanted(i, &g->addr[a], g->len[a])) {
+			addr_request(RTM_DELADDR, 0, g->index, &g->addr[a], g->len[a]);
+			continue;
+		}
+		g->addr[kept] = g->addr[a];
+		g->len[kept++] = g->len[a];
+	}
+	g->n = kept;
+}
+
+// Only addresses that the kernel lacks: it announces each to all programs again.
 static int addrs_give(struct given *g, const struct host_iface *i)
 {
+	const struct given had = *g;
 	char text[IP_ADDR_STRLEN];
 	int failed = 0;
 
 	g->n = 0;
 	for (unsigned int a = 0; a < i->n; a++) {
-		int rc = addr_request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, g->index,
-			&i->addr[a], i->len[a]);
+		bool has = !had.lacks && is_among(&i->addr[a], had.addr, had.n);
+		int rc = has ? 0
+			     : addr_request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, g->index,
+				       &i->addr[a], i->len[a]);
 
 		if (rc < 0) {
 			failed = refused(i, ip_addr_format(text, &i->addr[a]), rc);
@@ -277,6 +306,7 @@ static int addrs_give(struct given *g, const struct host_iface *i)
 		g->addr[g->n] = i->addr[a];
 		g->len[g->n++] = i->len[a];
 	}
+	g->lacks = false;
 	return failed;
 }
 
@@ -289,9 +319,7 @@ int host_iface_set(unsigned int host, const struct host_iface *i)
 	rc = link_give(g, i);
 	if (i->has_ipv6)
 		setting_write(i, "ipv6", "disable_ipv6", "0");
-	for (unsigned int a = 0; a < g->n; a++)
-		if (!is_among(&g->addr[a], i->addr, i->n))
-			addr_request(RTM_DELADDR, 0, g->index, &g->addr[a], g->len[a]);
+	addrs_take(g, i);
 	rc |= addrs_give(g, i);
 	pthread_mutex_unlock(&given.lock);
 	return rc;
@@ -392,10 +420,11 @@ static void addr_note(void *arg, const struct nlmsghdr *m)
 		seen->n_addrs[host]++;
 }
 
-static bool lacks(const struct given *g, const struct seen *seen, unsigned int host)
+static bool lacks(struct given *g, const struct seen *seen, unsigned int host)
 {
-	return g->index != 0 &&
-	       (!seen->link[host] || (!given.is_down[host] && seen->n_addrs[host] < g->n));
+	if (g->index != 0 && seen->link[host] && !given.is_down[host] && seen->n_addrs[host] < g->n)
+		g->lacks = true;
+	return g->lacks || (g->index != 0 && !seen->link[host]);
 }
 
 bool host_iface_lacks(void)

@@ -21,7 +21,8 @@ struct host_iface {
 	bool has_ipv6;
 	uint32_t since;            // see struct snapshot, host_since
 	struct rte_ether_addr mac; // of a port
-	uint16_t mtu;
+	uint16_t mtu; // of a tunnel the largest packet that its SA sends in one piece; 0: there is
+		      // none
 	unsigned int n;
 	struct ip_addr addr[PORT_ADDRS_MAX];
 	uint8_t len[PORT_ADDRS_MAX]; // of their networks' prefixes, in bits of their families

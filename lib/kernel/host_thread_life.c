@@ -13,6 +13,7 @@
 #include "event_log.h"
 #include "host.h"
 #include "host_route.h"
+#include "ipv6.h"
 #include "log.h"
 
 #define RING_TO   512 // packets for one host
@@ -90,8 +91,6 @@ static int host_open(struct host_thread *h, unsigned int host, const struct host
 	snprintf(p->name, sizeof(p->name), "%s", i->name);
 	p->worker = h->n_workers > 0 ? host % h->n_workers : 0;
 	p->n_to = p->n_from = 0;
-	p->since = i->since;
-	p->mtu = i->mtu;
 	p->carrier = false;
 	p->fd = fd;
 	atomic_store_explicit(&p->state, SERVING, memory_order_release);
@@ -118,26 +117,41 @@ static void host_leave(struct host_thread *h, unsigned int host)
 static void host_leave_other(struct host_thread *h, unsigned int host, const struct host_iface *i)
 {
 	struct host *p = &h->host[host];
+	bool other = i->name == NULL || p->since != i->since || strcmp(p->name, i->name) != 0;
 
-	if (i->name != NULL && is_serving(p) && !host_iface_exists(host))
-		state_change(p, SERVING, LOST); // which is to be reported first
-	else if (p->state != NONE && (i->name == NULL || !is_serving(p) || p->since != i->since ||
-					     strcmp(p->name, i->name) != 0))
+	// One that was deleted is reported before it is made again.
+	if (p->state == REPORTED || (p->state != NONE && other))
 		host_leave(h, host);
+	else if (is_serving(p) && !host_iface_exists(host))
+		state_change(p, SERVING, LOST);
+}
+
+// Without an SA it stays as it is.
+static uint16_t mtu_of(const struct host *p, const struct host_iface *i)
+{
+	uint16_t mtu = i->mtu != 0 ? i->mtu : p->mtu;
+
+	return mtu == 0 || i->has_ipv6 ? (uint16_t)RTE_MAX(mtu, IPV6_MIN_MTU) : mtu;
 }
 
 // A refusal that was logged is not logged again.
 static void host_change(struct host_thread *h, unsigned int host, const struct host_iface *i)
 {
 	struct host *p = &h->host[host];
+	struct host_iface wanted = *i;
 
+	if (p->since != i->since) { // another tunnel has the number
+		p->since = i->since;
+		p->refused = false;
+		p->mtu = 0;
+	}
 	if (i->name == NULL)
 		return;
+	p->mtu = wanted.mtu = mtu_of(p, i);
 	log_mute(p->refused);
-	p->refused = p->state == NONE && host_open(h, host, i) < 0;
+	p->refused = p->state == NONE && host_open(h, host, &wanted) < 0;
 	if (is_serving(p))
-		p->refused = host_iface_set(host, i) < 0;
-	p->mtu = i->mtu;
+		p->refused = host_iface_set(host, &wanted) < 0;
 	log_mute(false);
 }
 
@@ -239,11 +253,12 @@ void host_thread_link(struct host_thread *h, uint16_t port, bool up)
 static bool is_to_be_tried(struct host *p, const struct host_iface *wanted)
 {
 	if (!p->refused) {
-		p->waited = p->patience = 0;
+		p->patience = 0;
 		return false;
 	}
 	if (p->patience == 0) {
 		event_post(HOST_REFUSED, EVENT_TEXT(wanted->owner), EVENT_TEXT(wanted->name));
+		p->waited = 0;
 		p->patience = PATIENCE_MIN;
 	}
 	if (++p->waited < p->patience)
@@ -271,7 +286,7 @@ static bool host_check(struct host *p, const struct host_iface *wanted)
 	if (state == SERVING && p->carrier != p->up)
 		host_iface_carrier(p->fd, p->carrier = p->up);
 	return is_to_be_tried(p, wanted) || state == LOST ||
-	       (state == SERVING && p->mtu != wanted->mtu);
+	       (state == SERVING && p->mtu != mtu_of(p, wanted));
 }
 
 static void host_show(struct control_host *v, const struct host *p, const struct host_iface *wanted)
@@ -290,8 +305,10 @@ bool host_thread_tick(struct host_thread *h, struct control *c)
 		const struct host_iface wanted = host_iface_wanted(c->conf, c->snapshot, i);
 
 		c->hosts[i] = (struct control_host){0};
-		if (wanted.name == NULL)
+		if (wanted.name == NULL) {
+			h->host[i].patience = 0;
 			continue;
+		}
 		changed |= host_check(&h->host[i], &wanted);
 		host_show(&c->hosts[i], &h->host[i], &wanted);
 	}

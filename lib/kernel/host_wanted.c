@@ -3,8 +3,6 @@
 
 #define LINK_LOCAL 64 // bits of prefix
 
-#define IPV6_LINK_MTU 1280 // every link of IPv6 carries that (RFC 8200 5)
-
 static struct host_iface of_port(const struct conf_port *c)
 {
 	return (struct host_iface){.where = c->where,
@@ -47,15 +45,6 @@ static struct host_iface port_wanted(const struct conf_port *c, const struct sna
 	return wanted;
 }
 
-// The largest packet that the SA sends in one piece. Without one, and with IPv6 always, at least
-// that which every link of IPv6 carries (RFC 8200 5).
-static uint16_t tunnel_mtu(const struct host_iface *i, const struct sa_out *out)
-{
-	uint16_t mtu = out != NULL ? sa_out_path(out)->mtu : IPV6_LINK_MTU;
-
-	return i->has_ipv6 ? (uint16_t)RTE_MAX(mtu, IPV6_LINK_MTU) : mtu;
-}
-
 static struct host_iface tunnel_wanted(
 	const struct conf *conf, const struct snapshot *s, const struct nexthop *into)
 {
@@ -67,7 +56,7 @@ static struct host_iface tunnel_wanted(
 
 	for (unsigned int a = 0; a < iface->n_addrs; a++)
 		addr_add(&wanted, &iface->addrs[a], c->addrs, c->n_addrs);
-	wanted.mtu = tunnel_mtu(&wanted, p->out);
+	wanted.mtu = p->out != NULL ? sa_out_path(p->out)->mtu : 0;
 	wanted.is_down = objects_out(s->objects, p->number) == NULL;
 	return wanted;
 }

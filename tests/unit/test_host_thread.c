@@ -271,6 +271,27 @@ static void test_refused_by_the_kernel(void **state)
 	assert_string_equal(control.hosts[FIRST].name, "tun");
 }
 
+// Another tunnel that gets the number is tried at once, and has an event of its own.
+static void test_refused_to_another_tunnel(void **state)
+{
+	const uint64_t before = n_events(EVENT_HOST_REFUSED);
+
+	(void)state;
+	fails = true;
+	for (uint32_t since = 1; since <= 2; since++) {
+		wanted[FIRST].since = since;
+		change();
+		assert_false(tick());
+		assert_int_equal(n_events(EVENT_HOST_REFUSED), before + since);
+		wanted[FIRST].name = NULL;
+		assert_false(tick());
+		wanted[FIRST].name = "tun";
+	}
+	fails = false;
+	wanted[FIRST].since = 0;
+	change();
+}
+
 // It is made again after the event.
 static void test_deleted(void **state)
 {
@@ -298,6 +319,10 @@ static void test_state_and_mtu(void **state)
 	assert_false(carrier);
 	wanted[FIRST].mtu = 1300;
 	assert_true(tick());
+	change();
+	assert_int_equal(mtu[FIRST], 1300);
+	wanted[FIRST].mtu = 0; // no SA for a time
+	assert_false(tick());
 	change();
 	assert_int_equal(mtu[FIRST], 1300);
 	assert_false(tick());
@@ -338,6 +363,7 @@ int main(void)
 		cmocka_unit_test(test_another_tunnel),
 		cmocka_unit_test(test_names_are_exchanged),
 		cmocka_unit_test(test_refused_by_the_kernel),
+		cmocka_unit_test(test_refused_to_another_tunnel),
 		cmocka_unit_test(test_deleted),
 		cmocka_unit_test(test_state_and_mtu),
 		cmocka_unit_test(test_packets),
