@@ -121,27 +121,13 @@ static void retry_later(struct kernel *k)
 		(job_t *)callback_job_create((void *)retry, k, NULL, NULL), RETRY_S);
 }
 
-static host_t *address_of(const char *event, const char *name)
-{
-	char text[ADDRESS_SIZE];
-
-	gateway_event_value(event, name, text, sizeof(text));
-	return host_create_from_string(text, 0);
-}
-
 static void acquire(struct kernel *k, const char *event)
 {
-	struct acquire a = {.source = address_of(event, "source="),
-		.destination = address_of(event, "destination=")};
-	char if_id[sizeof("4294967295")];
+	char policy[NAME_SIZE], if_id[sizeof("4294967295")];
 
-	gateway_event_value(event, "policy=", a.policy, sizeof(a.policy));
+	gateway_event_value(event, "policy=", policy, sizeof(policy));
 	gateway_event_value(event, "if_id=", if_id, sizeof(if_id));
-	a.if_id = (uint32_t)strtoul(if_id, NULL, 10);
-	if (a.source != NULL && a.destination != NULL)
-		policy_acquire(k, &a);
-	DESTROY_IF(a.source);
-	DESTROY_IF(a.destination);
+	policy_acquire(k, policy, (uint32_t)strtoul(if_id, NULL, 10));
 }
 
 static bool event_take(struct kernel *k, int fd, watcher_event_t ready)

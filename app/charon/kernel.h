@@ -108,15 +108,9 @@ void policies_forget(struct kernel *k);
 // Adds all of them again: the gateway has none any more.
 void policies_restore(struct kernel *k);
 
-// A packet for which the gateway has no SA.
-struct acquire {
-	char policy[NAME_SIZE];
-	uint32_t if_id; // of the tunnel that it would go into; 0: none, the policy matches
-	host_t *source, *destination;
-};
-
-// Asks charon for an SA.
-void policy_acquire(struct kernel *k, const struct acquire *a);
+// Asks charon for an SA of the policy with this name, or by the trap with the if_id if that is not
+// 0.
+void policy_acquire(struct kernel *k, const char *name, uint32_t if_id);
 
 // policy_settings.c: the values that the gateway's policies for one of charon's share, without
 // name, reqid and addresses. False, after a message, if the gateway does not support them.

@@ -368,16 +368,7 @@ status_t policy_del(
 	return ok ? SUCCESS : FAILED;
 }
 
-// Whether the policy asks for SAs of the gateway's policy with the name, or of its tunnel.
-static bool asks(const struct policy *p, const struct acquire *a)
-{
-	if (a->if_id == 0)
-		return is_piece(p, a->policy);
-	return p->trap && p->if_id == a->if_id && p->local->includes(p->local, a->source) &&
-	       p->remote->includes(p->remote, a->destination);
-}
-
-void policy_acquire(struct kernel *k, const struct acquire *a)
+void policy_acquire(struct kernel *k, const char *name, uint32_t if_id)
 {
 	traffic_selector_t *local = NULL, *remote = NULL;
 	enumerator_t *e;
@@ -387,7 +378,7 @@ void policy_acquire(struct kernel *k, const struct acquire *a)
 	k->mutex->lock(k->mutex);
 	e = k->policies->create_enumerator(k->policies);
 	while (local == NULL && e->enumerate(e, &p))
-		if (asks(p, a)) {
+		if (if_id != 0 ? p->trap && p->if_id == if_id : is_piece(p, name)) {
 			reqid = p->reqid;
 			local = p->local->clone(p->local);
 			remote = p->remote->clone(p->remote);

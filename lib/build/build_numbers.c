@@ -28,21 +28,20 @@ static uint16_t *number_of(const struct build_kind *kind, const void *object)
 }
 
 // There are twice as many numbers as objects.
-static uint16_t number_unused(const bool *used, unsigned int *after)
+static uint16_t number_unused(const struct build_kind *kind, const bool *used, uint16_t *last)
 {
 	do
-		++*after;
-	while (used[*after]);
-	return (uint16_t)*after;
+		*last = *last + 1u < kind->numbers ? (uint16_t)(*last + 1) : kind->first;
+	while (used[*last]);
+	return *last;
 }
 
 int build_numbers(const struct build_kind *kind, void *objects, unsigned int n, const void *running,
-	unsigned int n_running)
+	unsigned int n_running, uint16_t *last)
 {
 	struct named *by_name = calloc(n_running + 1, sizeof(*by_name));
 	bool *used = calloc(kind->numbers, sizeof(*used));
 	int rc = by_name != NULL && used != NULL ? 0 : -ENOMEM;
-	unsigned int last = kind->first - 1;
 
 	for (unsigned int i = 0; rc == 0 && i < n_running; i++) {
 		by_name[i] = named(kind, running, i);
@@ -57,7 +56,7 @@ int build_numbers(const struct build_kind *kind, void *objects, unsigned int n, 
 
 		*number_of(kind, o.object) = same != NULL && kind->equal(o.object, same->object)
 						     ? *number_of(kind, same->object)
-						     : number_unused(used, &last);
+						     : number_unused(kind, used, last);
 	}
 	free(by_name);
 	free(used);

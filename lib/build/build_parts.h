@@ -50,14 +50,14 @@ struct rule_set *build_rules(
 // A kind of object with numbers, by which flows remember it and its decisions are counted.
 struct build_kind {
 	size_t size, name, number;                 // of an object, and of these in it
-	unsigned int first, numbers;               // the first one, and all, with 0
+	uint16_t first, numbers;                   // the first one, and all, with 0
 	bool (*equal)(const void *, const void *); // in other words than the name
 };
 
-// Gives n objects numbers: that of the running object with the same name and words, else one that
-// no running object has. Returns 0 or -ENOMEM.
+// Gives n objects numbers: that of the running object with the same name and words, else the next
+// one after *last, which was given last, that no running object has. Returns 0 or -ENOMEM.
 int build_numbers(const struct build_kind *kind, void *objects, unsigned int n, const void *running,
-	unsigned int n_running);
+	unsigned int n_running, uint16_t *last);
 
 // The packets that a rule is about, with the same numbers of interfaces; whether two are the same.
 struct classifier_match build_match(const struct conf_match *c);

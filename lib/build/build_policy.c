@@ -103,17 +103,18 @@ static const struct build_kind iface_kind = {
 // Gives all policies numbers, and the tunnels among them, from n on, numbers of interfaces. Returns
 // 0 or -ENOMEM.
 static int numbers_set(struct spd_policy *policies, unsigned int n, unsigned int all,
-	const struct snapshot *running)
+	const struct snapshot *running, uint16_t *last_iface)
 {
+	uint16_t last = 0;
 	const struct spd *spd = running != NULL ? running->spd : NULL;
 	unsigned int old_all = spd != NULL ? spd_count(spd) : 0;
 	unsigned int old_n = spd != NULL ? spd_count_policies(spd) : 0;
 	const struct spd_policy *old = old_all > 0 ? spd_at(spd, 0) : NULL;
-	int rc = build_numbers(&kind, policies, all, old, old_all);
+	int rc = build_numbers(&kind, policies, all, old, old_all, &last);
 
 	if (rc == 0 && all > n)
 		rc = build_numbers(&iface_kind, policies + n, all - n,
-			old_all > old_n ? old + old_n : NULL, old_all - old_n);
+			old_all > old_n ? old + old_n : NULL, old_all - old_n, last_iface);
 	return rc;
 }
 
@@ -138,7 +139,7 @@ struct spd *build_policies(
 		policies[n + i] = tunnel(c);
 		sas_set(&policies[n + i], s->control->sa, c->sa_out, c->sa_in, c->n_sa_in);
 	}
-	errno = -numbers_set(policies, n, all, running);
+	errno = -numbers_set(policies, n, all, running, &s->objects->last_iface);
 	if (errno == 0)
 		spd = spd_new(policies, n, conf->n_tunnels);
 	free(policies);

@@ -123,8 +123,9 @@ struct rule_set *build_rules(
 		rules[n] = (struct rule){.name = BUILD_RULE_DEFAULT,
 			.action = conf->default_action,
 			.log = conf->default_log};
-	if (good && build_numbers(&kind, rules, n + 1,
-			    n_running > 0 ? rule_set_at(running, 0) : NULL, n_running) == 0)
+	if (good &&
+		build_numbers(&kind, rules, n + 1, n_running > 0 ? rule_set_at(running, 0) : NULL,
+			n_running, &(uint16_t){0}) == 0)
 		s = rule_set_new(rules, n, &rules[n]);
 	else
 		errno = ENOMEM;

@@ -141,6 +141,7 @@ static void publish(struct control *c, struct conf *conf, struct snapshot *s,
 	tunnels_set(c, tunnels, s, c->retired);
 	build_link(s, c->retired);
 	atomic_store_explicit(&c->snapshot, s, memory_order_release);
+	tunnels_keep_down(c, now_ms);
 	c->ike.redecide = false; // all flows are
 	c->redecide = (struct flow_regions){.any = false};
 	c->retired_token = rte_rcu_qsbr_start(c->qsbr);

@@ -170,6 +170,7 @@ bool events_drain(struct control *c, uint64_t now_ms)
 void events_tick(struct control *c, uint64_t now_ms)
 {
 	links_tick(c, now_ms);
+	kernel_routes_end(c); // SAs that have another link to the peer are not down
 	neigh_tick(c->neigh, now_ms);
 	listener_tick(c->listener, now_ms); // before solicitations, which are answered to groups
 	dad_tick(c->dad, now_ms);

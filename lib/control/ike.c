@@ -15,7 +15,8 @@
 #include "sa_table.h"
 #include "tunnel_state.h"
 
-#define ASK_AGAIN_MS 1000
+#define ASK_AGAIN_MS  1000u
+#define ASK_SELDOM_MS 60000u
 
 struct applying {
 	struct control *c;
@@ -59,6 +60,8 @@ static const char *why_not(int error)
 		       "host of a port in the configuration";
 	case ENXIO:
 		return "no tunnel has its if_id: add one to the list tunnels of the configuration";
+	case EBUSY:
+		return "another peer has SAs with its if_id: give each peer its own tunnel";
 	case ENOTUNIQ:
 		return "another peer has a policy with the same selectors, and packets cannot tell "
 		       "them apart: give the CHILD_SA of each peer an if_id, which a tunnel of the "
@@ -335,35 +338,37 @@ void ike_stop(struct control *c)
 	c->ike = (struct ike_state){0};
 }
 
-// When IKE was last asked for an SA of the policy, which has none; NULL: it is not asked.
-static uint64_t *asked_of(struct control *c, const struct spd_policy *p)
+// Whether IKE is asked for an SA of the tunnel: less and less often until it has one, as there may
+// be no trap, or a peer that refuses.
+static bool tunnel_asks(struct control *c, const struct spd_policy *p, uint64_t now_ms)
 {
-	struct ike_policy *o;
-	struct tunnel *t;
+	struct tunnel *t = tunnel_of_policy(&c->tunnels, spd_place(c->snapshot->spd, p));
 
-	if (!spd_policy_is_routed(p)) {
-		o = ike_policy_find(c, p->name);
-		return o != NULL ? ike_policy_asked(o) : NULL;
-	}
-	t = tunnel_of_policy(&c->tunnels, spd_place(c->snapshot->spd, p));
-	return p->out == NULL && !t->ordered_down ? &t->asked_ms : NULL;
+	if (p->out != NULL || t->ordered_down || now_ms < t->ask_ms)
+		return false;
+	t->ask_again_ms =
+		t->ask_again_ms == 0 ? ASK_AGAIN_MS : RTE_MIN(2 * t->ask_again_ms, ASK_SELDOM_MS);
+	t->ask_ms = now_ms + t->ask_again_ms;
+	return true;
 }
 
 void ike_acquire(struct control *c, const struct event *e, uint64_t now_ms)
 {
 	const struct spd_policy *p = NULL;
 	char from[IP_ADDR_STRLEN], to[IP_ADDR_STRLEN];
-	uint64_t *asked_ms;
+	struct ike_policy *o;
+	bool routed;
 
 	if (e->generation == c->snapshot->flow_generation) // else it may be gone
 		p = snapshot_policy(c->snapshot, e->policy);
-	asked_ms = p != NULL ? asked_of(c, p) : NULL;
-	if (asked_ms == NULL || (*asked_ms != 0 && now_ms < *asked_ms + ASK_AGAIN_MS))
+	if (p == NULL)
 		return;
-	*asked_ms = now_ms;
-	event_post(ACQUIRE, EVENT_TEXT(p->name),
-		EVENT_NUMBER(spd_policy_is_routed(p) ? 0 : p->group),
-		EVENT_NUMBER(spd_policy_is_routed(p) ? (uint32_t)p->group : 0),
+	routed = spd_policy_is_routed(p);
+	o = routed ? NULL : ike_policy_find(c, p->name);
+	if (routed ? !tunnel_asks(c, p, now_ms) : o == NULL || !ike_policy_asks(o, now_ms))
+		return;
+	event_post(ACQUIRE, EVENT_TEXT(p->name), EVENT_NUMBER(routed ? 0 : p->group),
+		EVENT_NUMBER(routed ? (uint32_t)p->group : 0),
 		EVENT_TEXT(ip_addr_format(from, &e->addr)),
 		EVENT_TEXT(ip_addr_format(to, &e->peer)), EVENT_NUMBER(e->proto),
 		EVENT_NUMBER(rte_be_to_cpu_16(e->addr_port)),

@@ -8,6 +8,8 @@
 #include "build_policy.h"
 #include "retire.h"
 
+#define ASK_AGAIN_MS 1000
+
 struct ike_policy *ike_policy_find(const struct control *c, const char *name)
 {
 	return ike_find(&c->ike.policies, &(struct object){.name = name}, ike_compare_names);
@@ -182,9 +184,12 @@ void ike_policy_open(struct control *c, const struct ike_policy *o)
 		spd_table_set_action(c->snapshot->objects->policies, o->slot, SPD_BYPASS);
 }
 
-uint64_t *ike_policy_asked(struct ike_policy *o)
+bool ike_policy_asks(struct ike_policy *o, uint64_t now_ms)
 {
-	return &o->asked_ms;
+	if (o->asked_ms != 0 && now_ms < o->asked_ms + ASK_AGAIN_MS)
+		return false;
+	o->asked_ms = now_ms;
+	return true;
 }
 
 struct sa_in *policy_receiver(const struct control *c, const struct spd_policy *p, unsigned int i)

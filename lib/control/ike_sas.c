@@ -236,6 +236,19 @@ static void sa_publish(struct control *c, struct ike_sa *o)
 	}
 }
 
+static bool is_of_another(const struct object *o, uint32_t peer_id)
+{
+	return o != NULL && (o->peer != NULL ? o->peer->id : 0) != peer_id;
+}
+
+// Whether the tunnel has SAs of another peer, whose packets a new one would take.
+static bool tunnel_is_taken(const struct control *c, const struct sa_options *o)
+{
+	const struct group *g = group_of(c, sa_options_group(o));
+
+	return g != NULL && (is_of_another(g->in, o->peer_id) || is_of_another(g->out, o->peer_id));
+}
+
 // Checks an SA before anything is allocated for it: 0 or as ike_sa_add().
 static int sa_check(const struct control *c, const struct conf_sa *conf)
 {
@@ -244,6 +257,8 @@ static int sa_check(const struct control *c, const struct conf_sa *conf)
 	if (conf->opt.if_id != 0 &&
 		spd_find_group(c->snapshot->spd, sa_options_group(&conf->opt)) == NULL)
 		return -ENXIO;
+	if (conf->opt.if_id != 0 && tunnel_is_taken(c, &conf->opt))
+		return -EBUSY;
 	if (conf->opt.direction == SA_IN && ike_has_spi(c, &conf->opt))
 		return -EADDRINUSE;
 	if (keys_are_used(c, &conf->opt))

@@ -23,7 +23,8 @@ struct sa *ike_sa_get(const struct ike_sa *o);
 // Adds an SA. Returns 0, or -EEXIST (its name is there), -EADDRINUSE (its SPI is), -EKEYREJECTED
 // (its keys are), -ENOMEM, -ENOTSUP (no engine has its algorithms), -EADDRNOTAVAIL (workers do
 // not take its UDP port for ESP), -EINVAL (it has dummies), -ENOSPC (IKE_SAS_MAX), -EDQUOT (its
-// peer's share of them), -ENXIO (no tunnel has its if_id).
+// peer's share of them), -ENXIO (no tunnel has its if_id), -EBUSY (another peer has
+// SAs with it).
 int ike_sa_add(struct control *c, const struct conf *conf, const struct conf_sa *conf_sa,
 	struct ike_sa **added);
 
@@ -45,8 +46,8 @@ void ike_policy_open(struct control *c, const struct ike_policy *o);
 // dropped meanwhile.
 void ike_policy_delete(struct control *c, struct ike_policy *o);
 
-// When IKE was last asked for an SA of the policy.
-uint64_t *ike_policy_asked(struct ike_policy *o);
+// Whether IKE is to be asked for an SA of the policy: at most once a second.
+bool ike_policy_asks(struct ike_policy *o, uint64_t now_ms);
 
 // Outbound or inbound SA i of the group, as of sa_options_group(), the newest first; NULL: there
 // are no more.

@@ -116,6 +116,16 @@ void tunnels_set(struct control *c, struct tunnels *t, const struct snapshot *s,
 	c->tunnels = *t;
 }
 
+void tunnels_keep_down(struct control *c, uint64_t now_ms)
+{
+	for (unsigned int i = 0; i < c->tunnels.n; i++) {
+		struct tunnel *t = &c->tunnels.item[i];
+
+		if (t->down != TUNNEL_NOT_DOWN)
+			tunnel_state_check(c, t, spd_at(c->snapshot->spd, t->policy), now_ms);
+	}
+}
+
 static const char *peer_format(char buf[IP_ADDR_STRLEN], const struct spd_policy *p)
 {
 	const struct ip_addr peer = peer_endpoint(&p->out->sa).addr;

@@ -18,5 +18,8 @@ void tunnels_free(struct tunnels *t);
 void tunnels_set(struct control *c, struct tunnels *t, const struct snapshot *s,
 	const struct snapshot *before);
 
+// After a configuration was replaced: tunnels that were down and have another number now are down.
+void tunnels_keep_down(struct control *c, uint64_t now_ms);
+
 // Call it every 100 ms, after expiry_tick(), with the gateway's lock.
 void tunnels_tick(struct control *c, uint64_t now_ms);

@@ -68,7 +68,10 @@ struct tunnel {
 	enum tunnel_state state; // that of life, TUNNEL_FAILING, TUNNEL_STOPPED or TUNNEL_DOWN
 	enum tunnel_down down;   // of a tunnel that routes lead into
 	bool ordered_down;
-	uint64_t asked_ms; // when IKE was last asked for an SA; 0: never
+	// When IKE is asked for an SA again, and how long after that; 0: it was not asked since
+	// there was one.
+	uint64_t ask_ms;
+	uint32_t ask_again_ms;
 	struct tunnel_life life;
 	enum drop reason;             // for which it is failing; DROP_NONE: it is not
 	struct tunnel_drops drops[2]; // by enum sa_direction

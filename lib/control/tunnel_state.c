@@ -95,6 +95,8 @@ void tunnel_state_sender(struct control *c, uint64_t group, struct sa_out *sa)
 	if (t == NULL)
 		return;
 	spd_set_out(spd, p, sa);
+	if (sa != NULL)
+		t->ask_ms = t->ask_again_ms = 0;
 	tunnel_state_check(c, t, p, c->io->now_ms());
 }
 

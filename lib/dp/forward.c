@@ -154,13 +154,25 @@ uint16_t forward_mtu(const struct worker *w, const struct pkt *p)
 	return esp_out_mtu(&p->sa_out->sa, sa_out_path(p->sa_out), p->m);
 }
 
+// Octets of the largest packet that is encapsulated whole although it must not be fragmented and
+// exceeds the MTU of the path; 0: the SA has none. A tunnel's own limit holds for it as well.
+static uint16_t df_limit(const struct pkt *p)
+{
+	const struct sa *sa = &p->sa_out->sa;
+	uint16_t max = atomic_load_explicit(&sa->mtu_max, memory_order_relaxed);
+
+	if (!sa_df_is_clear(&sa->per_packet))
+		return 0;
+	return max != 0 ? max : UINT16_MAX;
+}
+
 // Octets of the largest fragment that is forwarded without an ICMP error to its sender.
 static uint16_t fragment_limit(const struct pkt *p, uint16_t mtu)
 {
 	if (p->sa_out == NULL)
 		return mtu;
-	if (sa_df_is_clear(&p->sa_out->sa.per_packet))
-		return UINT16_MAX;
+	if (df_limit(p) != 0)
+		return df_limit(p);
 	return p->ip.v4 ? mtu : (uint16_t)RTE_MAX(mtu, IPV6_MIN_MTU);
 }
 
@@ -235,7 +247,7 @@ static bool fragments_after_esp(const struct worker *w, const struct pkt *p)
 		return may_fragment(p) || has_to || p->refrag_size != 0 || len <= forward_mtu(w, p);
 	if (p->refrag_size != 0)
 		return false;
-	return may_fragment(p) ? sa->fragment_after : sa_df_is_clear(sa) || has_to;
+	return may_fragment(p) ? sa->fragment_after : len <= df_limit(p) || has_to;
 }
 
 // Makes the packet fit its MTU. A datagram that was received as fragments which must not be

@@ -84,7 +84,8 @@ static int find_ingress(struct pkt *p, const struct snapshot *s, const struct ma
 		return -EADDRINUSE;
 	p->iface = s->iface[back->iface].port;
 	if (back->kind == NEXTHOP_TUNNEL) {
-		p->sa_in = receives_by(s, snapshot_tunnel(s, back));
+		policy = snapshot_tunnel(s, back);
+		p->sa_in = policy != NULL ? receives_by(s, policy) : NULL;
 		return p->sa_in != NULL ? 0 : -EHOSTUNREACH;
 	}
 	policy = policy_find_inbound(s, &v);

@@ -15,6 +15,7 @@ struct objects *objects_new(unsigned int n_workers)
 	if (o == NULL)
 		return NULL;
 	o->users = 1;
+	o->last_iface = IFACE_TUNNEL_MIN - 1;
 	o->ledger = sa_ledger_new();
 	o->sad_in = sad_new(0);
 	o->sad_out = sad_new(0);

@@ -48,6 +48,9 @@ struct objects {
 	struct sa_ledger *ledger;   // of all SAs; of the load and the control thread
 	struct sa_list sas;
 	unsigned int users; // snapshots; of the thread that builds them
+	// The number that a tunnel was given last as an interface, of that thread: they go round,
+	// as routes of the kernel may lead to those of former tunnels for a while.
+	uint16_t last_iface;
 	// All policies of IKE in the order in which they decide, for lists; of the control thread.
 	const struct spd_policy **listed;
 	unsigned int n_listed;

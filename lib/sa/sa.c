@@ -222,13 +222,15 @@ struct sa_path *sa_path_resized(const struct sa *sa, const struct sa_path *path,
 // No worker has seen the path.
 static void path_limit(const struct sa *sa, struct sa_path *path)
 {
-	if (sa->mtu_max != 0)
-		path->mtu = (uint16_t)RTE_MIN(path->mtu, sa->mtu_max);
+	uint16_t max = atomic_load_explicit(&sa->mtu_max, memory_order_relaxed);
+
+	if (max != 0)
+		path->mtu = (uint16_t)RTE_MIN(path->mtu, max);
 }
 
 void sa_out_limit(struct sa_out *sa, uint16_t mtu_max)
 {
-	sa->sa.mtu_max = mtu_max;
+	atomic_store_explicit(&sa->sa.mtu_max, mtu_max, memory_order_relaxed);
 	if (!sa->sa.begun)
 		path_limit(&sa->sa, sa->sa.per_packet.path);
 }

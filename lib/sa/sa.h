@@ -150,8 +150,9 @@ struct sa {
 	struct {
 		struct sa_live live;
 		struct lifetime lifetime;
-		// Octets of the largest packet into its tunnel; 0: as the path allows.
-		uint16_t mtu_max;
+		// Octets of the largest packet into its tunnel; 0: as the path allows. Workers
+		// read it if a packet is too large.
+		_Atomic uint16_t mtu_max;
 		// Sources of stop: the reason for the end of its life, an enum drop; and whether
 		// its local address must not be used.
 		uint8_t ended;

@@ -120,6 +120,38 @@ static void test_down_by_command(void **state)
 	desk_expect_event("event=tunnel_usable\tseverity=info\ttunnel=cloud\tsa=ike.b.out");
 }
 
+// Also with another if_id, and so another number.
+static void test_reload_keeps_down(void **state)
+{
+	(void)state;
+	desk_reload("tunnels = ( { name = \"cloud\"; if_id = 42; }, { name = \"other\"; if_id = "
+		    "43; } );",
+		"");
+	ask_if_id("a.out", "out", 0x10001, 42);
+	ask_if_id("b.out", "out", 0x20001, 43);
+	ask_done();
+	assert_true(tunnel_state_order(&desk, "cloud", true, desk_now));
+	desk_reload("tunnels = ( { name = \"cloud\"; if_id = 43; }, { name = \"other\"; if_id = "
+		    "42; } );",
+		"");
+	expect_sends_by(NULL);
+	assert_true(tunnel_state_order(&desk, "cloud", false, desk_now));
+	expect_sends_by("ike.b.out");
+}
+
+// A tunnel gets no number that another one had just before: routes may still lead to that.
+static void test_numbers_go_round(void **state)
+{
+	uint16_t before;
+
+	(void)state;
+	desk_reload(TUNNEL, "");
+	before = cloud()->iface;
+	desk_reload("", "");
+	desk_reload("tunnels = ( { name = \"other\"; if_id = 43; } );", "");
+	assert_int_not_equal(cloud()->iface, before);
+}
+
 static void test_down_with_link_or_sa(void **state)
 {
 	(void)state;
@@ -135,6 +167,29 @@ static void test_down_with_link_or_sa(void **state)
 	desk_wait(100);
 	expect_sends_by(NULL);
 	assert_string_equal(listed_tunnel("cloud").reason, "stopped");
+}
+
+// It is not down while the SA has another link to the peer.
+static void test_next_link(void **state)
+{
+	unsigned int port;
+
+	(void)state;
+	desk_routes = ", { to = \"192.0.2.2/32\"; hops = ( { via = \"192.0.2.254\"; }, "
+		      "{ via = \"10.1.0.254\"; } ); }";
+	begin();
+	desk_routes = "";
+	desk_wait(1000);
+	port = sa_out_path(desk_sa_out("ike.a.out"))->nexthop->iface;
+	desk_forget();
+	desk_link[port] = false;
+	desk_wait(1100);
+	assert_int_equal(sa_out_path(desk_sa_out("ike.a.out"))->nexthop->iface, !port);
+	expect_sends_by("ike.a.out");
+	desk_expect_event(port == WAN ? "event=link_down\tseverity=warning\tport=wan"
+				      : "event=link_down\tseverity=warning\tport=lan");
+	desk_expect_no_event();
+	desk_link[port] = true;
 }
 
 // Also before the first answer.
@@ -211,7 +266,8 @@ static void test_skip(void **state)
 	expect_by("cloud", "-");
 }
 
-// IKE is asked at most once a second, and not while an operator holds the tunnel down.
+// IKE is asked less and less often, until there is an SA, and not while an operator holds the
+// tunnel down.
 static void test_acquire(void **state)
 {
 	static const char expected[] =
@@ -234,11 +290,16 @@ static void test_acquire(void **state)
 	desk_expect_event(expected);
 	desk_event(needed);
 	desk_expect_no_event();
-	desk_wait(1000);
-	desk_event(needed);
-	desk_expect_event(expected);
+	for (unsigned int ms = 1000; ms < 60000; ms *= 2) {
+		desk_wait(ms - 100);
+		desk_event(needed);
+		desk_expect_no_event();
+		desk_wait(100);
+		desk_event(needed);
+		desk_expect_event(expected);
+	}
+	desk_wait(60000);
 	tunnel_state_order(&desk, "cloud", true, desk_now);
-	desk_wait(1000);
 	desk_forget();
 	desk_event(needed);
 	desk_expect_no_event();
@@ -248,6 +309,10 @@ static void test_acquire(void **state)
 	desk_forget();
 	desk_event(needed);
 	desk_expect_no_event();
+	ask_now("sa del ike.a.in\nsa del ike.a.out");
+	desk_forget();
+	desk_event(needed);
+	desk_expect_event(expected);
 }
 
 static void test_mtu(void **state)
@@ -292,6 +357,34 @@ static void test_second_peer_is_refused(void **state)
 	ask_pair("c", 0x30000, 3);
 	ask_policy("c", "10.4.0.0/25", 3, "peer_id = 3;"); // a part
 	ask_done();
+}
+
+// As with equal selectors. The same peer may have several SAs, as for new keys.
+static void test_tunnel_is_of_one_peer(void **state)
+{
+	static const char form[] =
+		"sa add { name = \"ike.%u\"; direction = \"%s\"; spi = \"0x%x\"; if_id = 42; "
+		"cipher = \"aes-128-gcm\"; "
+		"cipher_key = \"%08x101112131415161718191a1b1c1d1e1f\"; local = \"192.0.2.1\"; "
+		"remote = \"192.0.2.2\"; peer_id = %u; }\n";
+
+	(void)state;
+	desk_reload(TUNNEL, "");
+	ask_add(form, 1, "in", 0x10000, 1, 1);
+	ask_add(form, 2, "out", 0x10001, 2, 1);
+	ask_add(form, 3, "out", 0x10002, 3, 1);
+	ask_done();
+	expect_sends_by("ike.3");
+	for (unsigned int i = 0; i < 2; i++) {
+		ask_add(form, 4, i == 0 ? "in" : "out", 0x20000, 4, 2);
+		ask_refused("ike:1: sa \"ike.4\": another peer has SAs with its if_id: give each "
+			    "peer its own tunnel\n");
+	}
+	expect_sends_by("ike.3");
+	ask_now("sa del ike.1\nsa del ike.2\nsa del ike.3");
+	ask_add(form, 4, "out", 0x20000, 4, 2);
+	ask_done();
+	expect_sends_by("ike.4");
 }
 
 // New keys have the same reqid, an IKE_SA that is made before the former one breaks has another
@@ -345,12 +438,16 @@ int main(void)
 		ike_desk_test(test_reload_keeps_sas),
 		ike_desk_test(test_unknown_if_id),
 		ike_desk_test(test_down_by_command),
+		ike_desk_test(test_reload_keeps_down),
+		ike_desk_test(test_numbers_go_round),
 		ike_desk_test(test_down_with_link_or_sa),
+		ike_desk_test(test_next_link),
 		ike_desk_test(test_down_without_answers),
 		ike_desk_test(test_skip),
 		ike_desk_test(test_acquire),
 		ike_desk_test(test_mtu),
 		ike_desk_test(test_second_peer_is_refused),
+		ike_desk_test(test_tunnel_is_of_one_peer),
 		ike_desk_test(test_same_peer_is_accepted),
 		ike_desk_test(test_next_peer_takes_its_place),
 		ike_desk_test(test_road_warriors_have_addresses),

@@ -71,6 +71,24 @@ static void test_mtu_whole(void **state)
 	gateway_free(g);
 }
 
+// Also with df = "clear", which is for the path: the limit is about links after the peer.
+static void test_mtu_with_df_clear(void **state)
+{
+	struct frame f =
+		frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.7.7", .len = 590, .frag = DF));
+	struct gateway *g = site_routed("mtu = 600;", "");
+	struct sa_out *sa = gateway_sa_out(g, "to-b");
+
+	(void)state;
+	sa->sa.per_packet.df_copied = 0;
+	expect_too_big(g, 600);
+	line_free(sa_out_path_set(sa, sa_path_resized(&sa->sa, sa_out_path(sa), 576)));
+	expect_too_big(g, 522);
+	gateway_pass(g, &f, 1); // as fragments of an ESP packet
+	expect_all_sent(g, 2, WAN);
+	gateway_free(g);
+}
+
 static void expect_mss(const char *settings, uint16_t limit)
 {
 	static const uint8_t mss[] = {2, 4, 1460 >> 8, 1460 & 0xff};
@@ -104,6 +122,7 @@ int main(void)
 		pipeline_test(test_mtu),
 		pipeline_test(test_mtu_and_path_mtu),
 		pipeline_test(test_mtu_whole),
+		pipeline_test(test_mtu_with_df_clear),
 		pipeline_test(test_mss_clamp),
 	};
 
