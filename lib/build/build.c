@@ -128,15 +128,6 @@ static uint16_t tunnel_addrs_build(struct snapshot_tunnel *t, const struct conf_
 	return n + 1;
 }
 
-// The number of the tunnel's host; 0: it has none.
-static uint16_t host_find(const struct snapshot *running, const char *tunnel)
-{
-	for (uint16_t n = IFACE_HOST(PORTS_MAX); running != NULL && n < IFACE_HOST(HOSTS_MAX); n++)
-		if (running->iface[n].only != NULL && strcmp(running->iface[n].name, tunnel) == 0)
-			return n;
-	return 0;
-}
-
 // A number that no host has in either. There are twice as many as hosts of tunnels.
 static uint16_t free_host(const struct snapshot *s, const struct snapshot *running)
 {
@@ -150,11 +141,11 @@ static uint16_t free_host(const struct snapshot *s, const struct snapshot *runni
 static void tunnel_host_build(struct snapshot *s, const struct snapshot *running,
 	struct iface *tunnel, struct snapshot_tunnel *t)
 {
-	const uint16_t had = host_find(running, tunnel->name),
-		       n = had != 0 ? had : free_host(s, running);
+	const struct nexthop *had = running != NULL ? running->iface[t->into.iface].host : NULL;
+	const uint16_t n = had != NULL ? had->iface : free_host(s, running);
 
 	s->host_since[n - IFACE_HOST(0)] =
-		had != 0 ? running->host_since[n - IFACE_HOST(0)] : s->generation;
+		had != NULL ? running->host_since[n - IFACE_HOST(0)] : s->generation;
 	t->host = (struct nexthop){.kind = NEXTHOP_LOCAL, .iface = n};
 	tunnel->host = &t->host;
 	s->iface[n] = *tunnel;

@@ -2,7 +2,6 @@
 #include "host_guests.h"
 
 #include <errno.h>
-#include <net/if.h>
 #include <string.h>
 
 #include "host_iface.h"
@@ -80,7 +79,7 @@ static void iface_note(void *arg, const struct nlmsghdr *m)
 
 	for (unsigned int i = 0; i < conf->n_ports && all->n < KERNEL_IFACES_MAX; i++) {
 		unsigned int host =
-			conf->ports[i].host != NULL ? if_nametoindex(conf->ports[i].host) : 0;
+			conf->ports[i].host != NULL ? host_iface_index(conf->ports[i].host) : 0;
 
 		if (host == 0 || mac == NULL || (iface.index != host && on != host))
 			continue;

@@ -196,6 +196,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct given {
 		unsigned int index;       // the kernel's; 0: there is none
+		uint32_t since;           // see struct snapshot, host_since
 		char name[CONF_NAME_MAX]; // by the configuration
 		uint32_t mtu; // 0: it is to be set up, or somebody has given it another one
 		struct ip_addr addr[PORT_ADDRS_MAX];
@@ -325,24 +326,24 @@ int host_iface_set(unsigned int host, const struct host_iface *i)
 	return rc;
 }
 
-static void given_begin(unsigned int host, unsigned int index, const char *name)
+static void given_begin(unsigned int host, const struct given *g)
 {
-	struct given *g = &given.host[host];
-
 	pthread_mutex_lock(&given.lock);
-	*g = (struct given){.index = index};
-	snprintf(g->name, sizeof(g->name), "%s", name);
+	given.host[host] = *g;
 	pthread_mutex_unlock(&given.lock);
 }
 
 int host_iface_open(unsigned int host, const struct host_iface *i)
 {
+	struct given g = {.since = i->since};
 	int fd = tun_open(i);
 
 	if (fd < 0)
 		return fd;
 	host_iface_carrier(fd, false);
-	given_begin(host, if_nametoindex(i->name), i->name);
+	g.index = if_nametoindex(i->name);
+	snprintf(g.name, sizeof(g.name), "%s", i->name);
+	given_begin(host, &g);
 	return fd;
 }
 
@@ -358,6 +359,26 @@ unsigned int host_iface_index(const char *name)
 	return index;
 }
 
+static int find_given(unsigned int index)
+{
+	for (int i = 0; i < HOSTS_MAX; i++)
+		if (given.host[i].index == index && index != 0)
+			return i;
+	return -1;
+}
+
+int host_iface_at(unsigned int index, const struct snapshot *s)
+{
+	int host;
+
+	pthread_mutex_lock(&given.lock);
+	host = find_given(index);
+	if (host >= 0 && given.host[host].since != s->host_since[host])
+		host = -1;
+	pthread_mutex_unlock(&given.lock);
+	return host;
+}
+
 bool host_iface_exists(unsigned int host)
 {
 	char name[IFNAMSIZ];
@@ -367,7 +388,7 @@ bool host_iface_exists(unsigned int host)
 
 void host_iface_closed(unsigned int host)
 {
-	given_begin(host, 0, "");
+	given_begin(host, &(struct given){0});
 }
 
 // --- whether the kernel still has all of it ---
@@ -378,14 +399,6 @@ struct seen {
 	unsigned int n_addrs[HOSTS_MAX];
 	bool changed; // an interface has another MTU, or was down and is up again
 };
-
-static int find_given(unsigned int index)
-{
-	for (int i = 0; i < HOSTS_MAX; i++)
-		if (given.host[i].index == index)
-			return i;
-	return -1;
-}
 
 static void link_note(void *arg, const struct nlmsghdr *m)
 {

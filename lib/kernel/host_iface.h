@@ -52,6 +52,9 @@ int host_iface_set(unsigned int host, const struct host_iface *i);
 // now. 0: there is none. Any thread.
 unsigned int host_iface_index(const char *name);
 
+// The host of the snapshot whose interface has the kernel's index. -1: there is none. Any thread.
+int host_iface_at(unsigned int index, const struct snapshot *s);
+
 // Whether the interface is there: nobody has deleted it or moved it to another namespace.
 bool host_iface_exists(unsigned int host);
 

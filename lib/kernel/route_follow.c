@@ -9,6 +9,7 @@
 
 #include "event_log.h"
 #include "hop_group.h"
+#include "host_iface.h"
 #include "host_route.h"
 #include "kernel_routes.h"
 #include "log.h"
@@ -49,31 +50,19 @@ static struct route_mirror_settings settings_of(const struct conf *conf)
 
 // --- next hops ---
 
-// The host of the kernel's interface: index of a port or, from the number of ports on, of a tunnel.
-// -1: it is none of the gateway's.
-static int host_of(const struct conf *conf, uint32_t link)
-{
-	const char *name = route_mirror_link_name(follow.mirror, link);
-
-	for (unsigned int i = 0; name != NULL && i < conf->n_ports + conf->n_tunnels; i++)
-		if (conf_host(conf, i) != NULL && strcmp(conf_host(conf, i), name) == 0)
-			return (int)i;
-	return -1;
-}
-
 // Returns false if the next hop is on no interface of the gateway.
 static bool hop_translate(struct nexthop *nh, const struct control *c, const struct ip_prefix *to,
 	const struct mirror_hop *hop)
 {
 	const struct conf *conf = c->conf;
-	int host = host_of(conf, hop->link);
+	int host = host_iface_at(hop->link, c->snapshot);
 	unsigned int i = (unsigned int)host;
 
 	if (host < 0)
 		return false;
 	*nh = (struct nexthop){.kind = NEXTHOP_TUNNEL};
-	if (i >= conf->n_ports) {
-		nh->iface = spd_at(c->snapshot->spd, conf->n_policies + i - conf->n_ports)->iface;
+	if (i >= PORTS_MAX) {
+		nh->iface = c->snapshot->iface[IFACE_HOST(i)].only->iface;
 		return true;
 	}
 	nh->kind = ip_addr_is_none(&hop->gateway) ? NEXTHOP_CONNECTED : NEXTHOP_GATEWAY;
