@@ -296,11 +296,7 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 
 uint16_t build_port_of(const struct snapshot *s, const struct ip_addr *addr)
 {
-	uint16_t port = 0;
-
-	while (port < s->n_ports - 1 && !snapshot_port_has(&s->port[port], addr))
-		port++;
-	return port;
+	return (uint16_t)RTE_MIN(snapshot_port_of(s, addr), s->n_ports - 1);
 }
 
 void build_link(const struct snapshot *s, const struct snapshot *old)

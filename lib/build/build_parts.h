@@ -28,7 +28,7 @@ void build_route_groups_release(struct snapshot *s, const struct conf *conf);
 // if there is any.
 struct ip_addr build_source_towards(const struct conf_port *port, const struct ip_addr *gateway);
 
-// The number of the port with an own address.
+// The number of the port with an own address, or the last one.
 uint16_t build_port_of(const struct snapshot *s, const struct ip_addr *addr);
 
 // Takes the SAs of the configuration from the ledger into s->control. 0, or as build_fail().

@@ -138,13 +138,20 @@ static inline bool snapshot_port_is_at(
 	return false;
 }
 
+// The number of the port that has the address as an own one; n_ports: none has it.
+static inline uint16_t snapshot_port_of(const struct snapshot *s, const struct ip_addr *addr)
+{
+	uint16_t port = 0;
+
+	while (port < s->n_ports && !snapshot_port_has(&s->port[port], addr))
+		port++;
+	return port;
+}
+
 // Whether the address is an own one of any port.
 static inline bool snapshot_has(const struct snapshot *s, const struct ip_addr *addr)
 {
-	for (unsigned int i = 0; i < s->n_ports; i++)
-		if (snapshot_port_has(&s->port[i], addr))
-			return true;
-	return false;
+	return snapshot_port_of(s, addr) < s->n_ports;
 }
 
 // Whether the address is an own one of the interface.
