@@ -246,13 +246,13 @@ static void last_words(const struct gateway *g)
 static void gateway_stop(struct gateway *g)
 {
 	reserve_finish(g->reserve, g->control.snapshot);
-	host_thread_close(g->host);
 	route_follow_stop();
 	reopen_stop();
 	if (!device_thread_stop()) {
 		log_warn("a device does not answer: culvertd ends without closing it");
 		_exit(EXIT_SUCCESS);
 	}
+	host_thread_close(g->host); // which the thread of devices uses
 	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
 		port_free(&g->ports[i]);
 	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)

@@ -307,8 +307,7 @@ static void close_all(void)
 			close_one(&t.ports[i], conf, i);
 }
 
-// Returns whether the semaphore is posted within that many milliseconds.
-static bool await(sem_t *s, unsigned int ms)
+static struct timespec time_in(unsigned int ms)
 {
 	struct timespec end;
 
@@ -316,6 +315,14 @@ static bool await(sem_t *s, unsigned int ms)
 	end.tv_nsec += ms % 1000 * 1000000l;
 	end.tv_sec += ms / 1000 + end.tv_nsec / 1000000000;
 	end.tv_nsec %= 1000000000;
+	return end;
+}
+
+// Returns whether the semaphore is posted within that many milliseconds.
+static bool await(sem_t *s, unsigned int ms)
+{
+	const struct timespec end = time_in(ms);
+
 	while (sem_clockwait(s, CLOCK_MONOTONIC, &end) < 0)
 		if (errno != EINTR)
 			return false;
@@ -432,7 +439,10 @@ void device_thread_steer(unsigned int port, const struct snapshot *s)
 
 void device_thread_hosts_give(struct host_thread *h)
 {
-	pthread_mutex_lock(&t.conf);
+	const struct timespec end = time_in(STOP_MS);
+
+	if (pthread_mutex_clocklock(&t.conf, CLOCK_MONOTONIC, &end) != 0)
+		return; // it hangs in a driver, as device_thread_stop() will find
 	t.host = h;
 	pthread_mutex_unlock(&t.conf);
 }

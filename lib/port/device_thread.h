@@ -41,7 +41,9 @@ bool device_thread_take(unsigned int port, struct port *opened);
 // times a second: a card gets some rules at a time.
 void device_thread_steer(unsigned int port, const struct snapshot *s);
 
-// Gives the thread the kernel's interfaces of hosts, before it is confined. NULL is allowed.
+// Gives the thread the kernel's interfaces of hosts, before it is confined. NULL: it is to use them
+// no more, and does not when this returns, unless it hangs: then device_thread_stop() returns
+// false.
 void device_thread_hosts_give(struct host_thread *h);
 
 // The configuration has been replaced, or the kernel's interfaces of hosts differ from it: the

@@ -34,7 +34,7 @@ static struct port ports[N_PORTS];
 // --- results for the thread ---
 
 static atomic_uint now_ms = 5000;
-static atomic_bool on_bus = true, opens = true;
+static atomic_bool on_bus = true, opens = true, hangs;
 static atomic_uint n_looks, n_opened[N_PORTS], n_closed[N_PORTS], n_restarted, n_reported;
 
 static uint64_t io_now_ms(void)
@@ -79,6 +79,8 @@ int port_open(struct port *p, const struct conf *c, const struct conf_port *port
 	if (!opens && !log_is_muted())
 		n_reported++;
 	n_opened[port - conf_ports]++;
+	while (hangs)
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	return opens ? 0 : -EIO;
 }
 
@@ -249,6 +251,22 @@ static void test_reports(void **state)
 	assert_int_equal(n_reported, 2);
 }
 
+// The end of the daemon does not wait for ever.
+static void test_device_hangs(void **state)
+{
+	unsigned int before = n_opened[TAP];
+
+	(void)state;
+	hangs = true;
+	now_ms += 60000;
+	give(TAP);
+	wait_for(&n_opened[TAP], before + 1);
+	device_thread_hosts_give(NULL);
+	assert_false(device_thread_stop());
+	hangs = false;
+	take(TAP);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -258,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_steer),
 		cmocka_unit_test(test_reports),
 		cmocka_unit_test(test_hosts),
+		cmocka_unit_test(test_device_hangs),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
