@@ -8,7 +8,9 @@
 #include "log.h"
 #include "netlink.h"
 
-#define ROUTE_METRIC 10000 // the kernel's own are below
+// The kernel's own are below. FRR takes the upper octet as the distance: it prefers routes that it
+// learns.
+#define ROUTE_METRIC (254u << 24 | 10000)
 
 // Sorted by destination.
 struct routes {
