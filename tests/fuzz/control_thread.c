@@ -117,6 +117,7 @@ void control_thread_start(struct snapshot *s, struct neigh_table *neigh,
 
 	c.snapshot = s;
 	c.neigh = neigh;
+	c.flows = workers[0]->flows;
 	c.qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE, size); // no worker runs meanwhile
 	assert_int_equal(rte_rcu_qsbr_init(c.qsbr, 1), 0);
 	for (unsigned int i = 0; i < n; i++)
