@@ -219,17 +219,6 @@ static double batch_run(struct side *s)
 	return (double)(to - from) / (s->batch.n - s->batch.warm);
 }
 
-// How often the decisions of all flows were written.
-static uint64_t decisions(const struct side *s)
-{
-	const struct flow_table *t = s->gateway->flows;
-	uint64_t n = 0;
-
-	for (uint32_t i = 1; i <= t->n_filled; i++)
-		n += (t->entry[i].dir[0].mark + t->entry[i].dir[1].mark) / FLOW_WRITTEN;
-	return n;
-}
-
 struct row {
 	double alone, with, ratio;
 	uint64_t decided, changed;
@@ -244,7 +233,7 @@ static struct row measure(struct side *alone, struct side *with, unsigned int ro
 		batch_run(alone);
 		batch_run(with);
 	}
-	row.decided = decisions(with);
+	row.decided = routing_decisions(with->gateway);
 	row.changed = with->changed;
 	for (unsigned int i = 0; i < rounds; i++) {
 		a[i] = batch_run(alone);
@@ -254,7 +243,7 @@ static struct row measure(struct side *alone, struct side *with, unsigned int ro
 	row.alone = median(a, rounds);
 	row.with = median(b, rounds);
 	row.ratio = median(ratio, rounds);
-	row.decided = decisions(with) - row.decided;
+	row.decided = routing_decisions(with->gateway) - row.decided;
 	row.changed = with->changed - row.changed;
 	side_free(alone);
 	side_free(with);

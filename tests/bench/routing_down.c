@@ -120,17 +120,6 @@ static double send_all(struct traffic *t)
 	return (double)cycles / t->flows;
 }
 
-// How often the decisions of all flows were written.
-static uint64_t decisions(const struct traffic *t)
-{
-	const struct flow_table *flows = t->gateway->flows;
-	uint64_t n = 0;
-
-	for (uint32_t i = 1; i <= flows->n_filled; i++)
-		n += (flows->entry[i].dir[0].mark + flows->entry[i].dir[1].mark) / FLOW_WRITTEN;
-	return n;
-}
-
 static struct failover failover(unsigned int flows)
 {
 	struct failover f;
@@ -142,13 +131,13 @@ static struct failover failover(unsigned int flows)
 	s = t.gateway->snapshot;
 	for (unsigned int i = 0; i < 3; i++)
 		f.before = send_all(&t);
-	decided = decisions(&t);
+	decided = routing_decisions(t.gateway);
 	objects_out_set(s->objects, spd_at(s->spd, spd_count_policies(s->spd))->number, NULL);
 	f.during = send_all(&t);
-	f.moved = (decisions(&t) - decided) / 2; // a decision is written in two steps
-	decided = decisions(&t);
+	f.moved = (routing_decisions(t.gateway) - decided) / 2;
+	decided = routing_decisions(t.gateway);
 	f.after = send_all(&t);
-	f.moved_after = (decisions(&t) - decided) / 2;
+	f.moved_after = (routing_decisions(t.gateway) - decided) / 2;
 	single_gateway_free(t.gateway);
 	free(t.batch.frame);
 	return f;

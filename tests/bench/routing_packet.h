@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets of bench_routing.
+// Packets of bench_routing, and counts of the decisions about their flows.
 #pragma once
 
 #include <string.h>
@@ -9,6 +9,7 @@
 #include <rte_udp.h>
 
 #include "die.h"
+#include "flow_table.h"
 #include "packet.h"
 #include "single_gateway.h"
 
@@ -37,6 +38,17 @@ static inline void routing_packet_write(struct routing_packet *p, uint32_t i, rt
 	memcpy(&p->eth.dst_addr, mac_of_port(LAN), sizeof(p->eth.dst_addr));
 	p->eth.src_addr.addr_bytes[0] = 2;
 	p->ip.hdr_checksum = rte_ipv4_cksum(&p->ip);
+}
+
+// How often the decisions of all flows were written, each in two steps.
+static inline uint64_t routing_decisions(const struct single_gateway *g)
+{
+	const struct flow_table *t = g->flows;
+	uint64_t n = 0;
+
+	for (uint32_t i = 1; i <= t->n_filled; i++)
+		n += (t->entry[i].dir[0].mark + t->entry[i].dir[1].mark) / FLOW_WRITTEN;
+	return n;
 }
 
 // Ends the program: the gateway has not sent n packets.
