@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "hop.h"
 #include "hop_group.h"
 #include "peers.h"
 #include "retire.h"
@@ -10,12 +11,9 @@
 
 enum { NONE, DROPPED, OWN, PROTECTED, UNPROTECTED, TUNNELS };
 
-// Which packets from an address are admitted, and whether policies apply to those to it. Several
-// next hops are protected if all are.
+// Which packets from an address are admitted, and whether policies apply to those to it.
 static unsigned int class_of(const struct snapshot *s, const struct nexthop *nexthop)
 {
-	const struct nexthop *hop;
-
 	if (nexthop == NULL || nexthop->kind == NEXTHOP_NOT_UNICAST)
 		return NONE;
 	if (!nexthop_leads_on(nexthop))
@@ -24,11 +22,7 @@ static unsigned int class_of(const struct snapshot *s, const struct nexthop *nex
 		return OWN;
 	if (nexthop_first_kind(nexthop) == NEXTHOP_TUNNEL)
 		return TUNNELS;
-	for (unsigned int i = nexthop_first_place(nexthop); (hop = nexthop_hop(nexthop, i)) != NULL;
-		i++)
-		if (s->iface[hop->iface].unprotected)
-			return UNPROTECTED;
-	return PROTECTED;
+	return hop_is_protected(s, nexthop) ? PROTECTED : UNPROTECTED;
 }
 
 // Whether all tunnels that the one leads into are among those of the other.

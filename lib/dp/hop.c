@@ -14,6 +14,17 @@ bool hop_is_up(const void *arg, const struct nexthop *nexthop)
 	return tunnel != NULL && objects_out(s->objects, tunnel->number) != NULL;
 }
 
+bool hop_is_protected(const struct snapshot *s, const struct nexthop *nexthop)
+{
+	const struct nexthop *hop;
+
+	for (unsigned int i = nexthop_first_place(nexthop); (hop = nexthop_hop(nexthop, i)) != NULL;
+		i++)
+		if (s->iface[hop->iface].unprotected)
+			return false;
+	return true;
+}
+
 const struct nexthop *hop_find(const struct snapshot *s, const struct nexthop *nexthop,
 	const struct ip_addr *src, const struct ip_addr *dst, uint64_t rest,
 	const struct nexthop *former)

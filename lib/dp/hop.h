@@ -10,6 +10,9 @@
 // port has a link. Each is one store of the control thread. arg: the snapshot.
 bool hop_is_up(const void *arg, const struct nexthop *nexthop);
 
+// Whether the next hop, or each of several, is on the protected side. If nexthop_leads_on().
+bool hop_is_protected(const struct snapshot *s, const struct nexthop *nexthop);
+
 // The next hop itself, or of several the one for packets from src to dst, whose protocol and ports
 // are in rest (hop_rest()), or 0. former: by which they have gone until now; NULL: it is not known.
 // nexthop NULL is allowed.

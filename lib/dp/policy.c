@@ -46,14 +46,7 @@ static bool is_protect(const struct spd_policy *policy)
 // protected: it may be for a part of a network there, and no host outside gets replies from there.
 static bool is_protected(const struct worker *w, const struct nexthop *nh)
 {
-	const struct nexthop *hop;
-
-	if (!nexthop_leads_on(nh))
-		return true;
-	for (unsigned int i = nexthop_first_place(nh); (hop = nexthop_hop(nh, i)) != NULL; i++)
-		if (w->snapshot->iface[hop->iface].unprotected)
-			return false;
-	return true;
+	return !nexthop_leads_on(nh) || hop_is_protected(w->snapshot, nh);
 }
 
 // Whether the policy is more specific than the route in that the source is at the peer.

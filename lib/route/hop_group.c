@@ -173,7 +173,7 @@ static double score(const struct hop *hop, uint32_t flow)
 }
 
 static const struct hop *best_of(
-	const struct hop_group *group, uint32_t flow, hop_is_up_fn *is_up, const void *arg)
+	const struct hop_group *group, uint32_t flow, nexthop_is_up_fn *is_up, const void *arg)
 {
 	const struct hop *best = NULL;
 	double least = INFINITY;
@@ -190,7 +190,7 @@ static const struct hop *best_of(
 }
 
 const struct hop *hop_choose(const struct hop_group *group, uint32_t flow,
-	const struct nexthop *was, hop_is_up_fn *is_up, const void *arg)
+	const struct nexthop *was, nexthop_is_up_fn *is_up, const void *arg)
 {
 	const struct hop *former = NULL, *best;
 

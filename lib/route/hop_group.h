@@ -89,11 +89,8 @@ void hop_groups_free(struct hop_groups *groups);
 // Whether two lead to the same place, in whatever group; a struct nexthop has gaps.
 bool nexthop_equal(const struct nexthop *a, const struct nexthop *b);
 
-// Whether packets can be sent to a hop.
-typedef bool hop_is_up_fn(const void *arg, const struct nexthop *nexthop);
-
 // The hop for a flow, by a keyed hash of that: was, by which the flow has gone before, if that is
 // in the group and up; else the one with the best score of the hops that are up. If none is, was or
 // the best one of all. was may be NULL: it is not known. Any thread.
 const struct hop *hop_choose(const struct hop_group *group, uint32_t flow,
-	const struct nexthop *was, hop_is_up_fn *is_up, const void *arg);
+	const struct nexthop *was, nexthop_is_up_fn *is_up, const void *arg);

@@ -35,6 +35,9 @@ struct nexthop {
 	struct ip_addr source;  // source address of originated packets
 };
 
+// Whether packets can be sent by a next hop.
+typedef bool nexthop_is_up_fn(const void *arg, const struct nexthop *nexthop);
+
 // Whether the next hop is on an interface, or of this gateway. NULL is allowed.
 static inline bool nexthop_leads_on(const struct nexthop *nexthop)
 {

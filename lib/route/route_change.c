@@ -230,7 +230,8 @@ int route_delete(struct route_table *t, const struct ip_prefix *to, const struct
 	return 0;
 }
 
-static void skip_check(struct route_table *t, uint32_t number, route_is_up *is_up, const void *arg)
+static void skip_check(
+	struct route_table *t, uint32_t number, nexthop_is_up_fn *is_up, const void *arg)
 {
 	struct entry *e = route_entry(t, number);
 	const struct route *r = &e->route;
@@ -244,7 +245,7 @@ static void skip_check(struct route_table *t, uint32_t number, route_is_up *is_u
 	choose(t, r, was);
 }
 
-void route_table_skip(struct route_table *t, route_is_up *is_up, const void *arg)
+void route_table_skip(struct route_table *t, nexthop_is_up_fn *is_up, const void *arg)
 {
 	for (unsigned int i = 0; i < t->n_configured; i++)
 		skip_check(t, t->configured[i], is_up, arg);

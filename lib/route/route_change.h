@@ -16,13 +16,10 @@ int route_put(struct route_table *t, const struct route *route);
 int route_delete(struct route_table *t, const struct ip_prefix *to, const struct ip_addr *from,
 	enum route_owner owner);
 
-// Whether packets can be sent by a next hop.
-typedef bool route_is_up(const void *arg, const struct nexthop *nexthop);
-
 // Leaves the routes of the configuration, and of the plan, that have skip and a next hop that is
 // not up out of all look-ups, as if they were not there, and lets those be found again that are up.
 // Call it at each change of that, and before route_plan_begin().
-void route_table_skip(struct route_table *t, route_is_up *is_up, const void *arg);
+void route_table_skip(struct route_table *t, nexthop_is_up_fn *is_up, const void *arg);
 
 struct route_source;
 
