@@ -99,8 +99,8 @@ static uint64_t identifier_of(const struct conf_iface_addr *c)
 	return c->net.len <= 64 ? c->addr.q[1] : c->addr.q[0] ^ c->addr.q[1];
 }
 
-// As of a port. A tunnel has no link address that one could follow from: its first IPv6 address is
-// that.
+// As of a port. A tunnel has no link address: its link-local address follows from its first IPv6
+// address.
 static uint16_t tunnel_addrs_build(struct snapshot_tunnel *t, const struct conf_tunnel *c)
 {
 	const struct conf_iface_addr *v6 = NULL;

@@ -97,9 +97,9 @@ struct snapshot {
 	struct sa_out **dummies; // SAs that have dummies
 	uint32_t n_dummies;
 	struct snapshot_control *control;
-	// By i of IFACE_HOST(i): the generation in which the host of a tunnel came. Packets in
-	// rings have it in hash.usr: those of another tunnel's host, which had the number before,
-	// have another. Of ports 0.
+	// By i of IFACE_HOST(i): the generation of the first snapshot with this host of a tunnel; 0
+	// for hosts of ports. Packets in rings carry it in hash.usr: those of a former host, which
+	// had the same number, are dropped.
 	uint32_t host_since[HOSTS_MAX];
 };
 

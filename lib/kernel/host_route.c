@@ -49,7 +49,7 @@ static const struct conf_policy *tunnel_to(const struct conf *conf, const struct
 }
 
 // The next hop of a route out of a port with a host, of several the first: the gateway chooses
-// itself. NULL: there is none. *one may have it.
+// itself. NULL: there is none. *one: room for it, as of conf_route_hops().
 static const struct conf_hop *hop_of(
 	const struct conf *conf, const struct conf_route *r, struct conf_hop *one)
 {

@@ -10,7 +10,7 @@
 
 #define FLOWS 10000
 
-// Last octets of link addresses, which tell the hops of flows.
+// Last octets of neighbours' link addresses: they show by which hop a packet was sent.
 enum { PEER_B = 2, PEER_C = 3, FIRST = 251, ROUTER = 254, ROUTER2 };
 
 static uint8_t first[FLOWS], next[FLOWS];
