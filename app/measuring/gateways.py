@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The gateways that are measured: culvertd, and the virtual wires to and between them."""
+import ipaddress
 import json
 import os
 import secrets
 import subprocess
 from dataclasses import dataclass
 
-from .packets import HOST_MAC, IPV4, capture_read, capture_write, frames
+from .packets import HOST_MAC, IPV4, VXLAN_PORT, capture_read, capture_write, frames
 from .process import START_S, Child, Failure, wait_until
 
 BUILD = os.environ.get("CULVERT_BUILD", os.path.join(os.path.dirname(__file__), "../../build"))
@@ -14,6 +15,7 @@ CULVERTD = os.path.join(BUILD, "app/culvertd/culvertd")
 CULVERTCTL = os.path.join(BUILD, "app/culvertctl/culvertctl")
 
 SOURCES, DESTINATIONS = "198.18.0.0/16", "198.19.0.0/16"  # for benchmarks (RFC 2544, appendix C.2.2)
+VTEPS = tuple(map(ipaddress.IPv4Address, ("198.18.0.2", "198.19.0.2")))
 PCAP_MAC = "02:70:63:61:70:00"  # net_pcap's own, of the first port
 WIRE_MAC = "02:00:00:00:00:%02x"
 
@@ -65,16 +67,22 @@ class Gateway:
         return counters
 
 
-def config_text(options, letter, keys, lan, wan, neighbour_mac, cpu):
-    """Gateway a protects the sources, gateway b the destinations."""
+def config_text(options, letter, keys, lan, wan, neighbour_mac, cpu, vxlan):
+    """Gateway a protects the sources, gateway b the destinations; in transport mode a VXLAN between two VTEPs."""
     here, there = ("1", "2") if letter == "a" else ("2", "1")
     mine, theirs = (SOURCES, DESTINATIONS) if letter == "a" else (DESTINATIONS, SOURCES)
+    ends = f"192.0.2.{here}", f"192.0.2.{there}"
+    selectors = f'local = "{mine}"; remote = "{theirs}";'
+    if vxlan == "transport":
+        ends = VTEPS if letter == "a" else VTEPS[::-1]
+        selectors = f'proto = "udp"; {"remote" if letter == "a" else "local"}_port = {VXLAN_PORT};'
 
     def sa(name, direction):
         sender = letter if direction == "out" else {"a": "b", "b": "a"}[letter]
         cipher_key, auth_key = keys[sender]
-        text = (f'{{ name = "{name}"; direction = "{direction}"; local = "192.0.2.{here}"; '
-                f'remote = "192.0.2.{there}"; spi = "{0x1001 if sender == "a" else 0x1002:#x}"; '
+        text = (f'{{ name = "{name}"; direction = "{direction}"; local = "{ends[0]}"; '
+                f'remote = "{ends[1]}"; mode = "{"transport" if vxlan == "transport" else "tunnel"}"; '
+                f'spi = "{0x1001 if sender == "a" else 0x1002:#x}"; '
                 f'cipher = "{options.cipher}"; auth = "{options.auth}"; ')
         if direction == "in":
             # Recorded packets are repeated.
@@ -100,16 +108,15 @@ ports = (
 routes = ( {{ to = "{theirs}"; via = "192.0.2.{there}"; }}, {{ to = "{mine}"; via = "10.0.{here}.2"; }} );
 neighbours = ( {{ address = "10.0.{here}.2"; mac = "{HOST_MAC}"; }}{wan_neighbour if neighbour_mac else ""} );
 sas = ( {sa("to-peer", "out")}, {sa("from-peer", "in")} );
-policies = ( {{ name = "a-b"; local = "{mine}"; remote = "{theirs}"; action = "protect";
-                out = "to-peer"; in = "from-peer"; }} );
+policies = ( {{ name = "a-b"; {selectors} action = "protect"; out = "to-peer"; in = "from-peer"; }} );
 """
 
 
 class Lab:
     """The objects measured: gateways, and the devices that testpmd opens to reach them."""
 
-    def __init__(self, options, folder):
-        self.options, self.folder = options, folder
+    def __init__(self, options, folder, vxlan):
+        self.options, self.folder, self.vxlan = options, folder, vxlan
         self.children = []
         self.gateways = []
         self.keys = {letter: (secrets.token_hex(CIPHERS[options.cipher]),
@@ -119,7 +126,7 @@ class Lab:
         """Starts a gateway. Its ports are in the order of way, a pair of names."""
         o = self.options
         text = config_text(o, letter, self.keys, lan, wan, neighbour_mac,
-                           o.gateway_cpus["ab".index(letter) % len(o.gateway_cpus)])
+                           o.gateway_cpus["ab".index(letter) % len(o.gateway_cpus)], self.vxlan)
         path = os.path.join(self.folder, letter)
         with open(os.open(path + ".conf", os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w",
                   encoding="utf-8") as f:
@@ -167,9 +174,10 @@ class Lab:
     def capture(self, size):
         """Writes the packets that testpmd sends to a file. Returns its name, and their number."""
         path, mac = os.path.join(self.folder, "clear.pcap"), self.mac()
+        vteps = None if self.vxlan == "none" else VTEPS
         if self.options.way != "decap":
-            return path, capture_write(path, frames(self.options, size, mac))
-        count = capture_write(path, frames(self.options, size, PCAP_MAC))
+            return path, capture_write(path, frames(self.options, size, mac, vteps))
+        count = capture_write(path, frames(self.options, size, PCAP_MAC, vteps))
         return self.seal(path, count, mac), count
 
     def seal(self, clear, count, mac):

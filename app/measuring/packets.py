@@ -6,6 +6,9 @@ import struct
 # and 1518 octets, 7 : 4 : 1; the last are smaller here, so that none is fragmented to fit into ESP.
 IMIX = (46, 552, 46, 46, 552, 46, 552, 46, 46, 552, 46, 1400)
 SIZE_MIN, SIZE_MAX = 28, 1400
+VXLANS = ("none", "tunnel", "transport")  # by the mode of ESP
+VXLAN_PORT, VXLAN_HEADER = 4789, struct.pack("!II", 0x08000000, 7 << 8)  # RFC 7348
+VXLAN_OCTETS = 20 + 8 + 8 + 14  # IP, UDP, VXLAN, inner Ethernet header
 
 HOST_MAC = "02:00:00:00:01:00"  # of a host beyond the gateways: testpmd accepts every frame
 IPV4 = b"\x08\x00"
@@ -23,22 +26,33 @@ def ip_header(length, source, destination):
     return header(~(total + (total >> 16)) & 0xffff)
 
 
+def udp(source, destination, ports, content, mac):
+    """UDP over IPv4 over Ethernet."""
+    return (bytes.fromhex(mac.replace(":", "") + HOST_MAC.replace(":", "")) + IPV4 +
+            ip_header(28 + len(content), int(source), int(destination)) +
+            struct.pack("!HHHH", *ports, 8 + len(content), 0) + content)
+
+
 def frame(flow, length, sources, destination, mac):
-    """UDP over IPv4 over Ethernet. Flows differ in source address, then in source port."""
+    """Flows differ in source address, then in source port."""
     hosts = max(1, sources.num_addresses - 2)
     first = int(sources.network_address) + (1 if sources.num_addresses > 2 else 0)
-    return (bytes.fromhex(mac.replace(":", "") + HOST_MAC.replace(":", "")) + IPV4 +
-            ip_header(length, first + flow % hosts, int(destination)) +
-            struct.pack("!HHHH", 1024 + flow // hosts, 9, length - 20, 0) + bytes(length - 28))
+    return udp(first + flow % hosts, destination, (1024 + flow // hosts, 9), bytes(length - 28), mac)
 
 
-def frames(options, size, mac):
-    """Every flow in turn, often enough for each size to occur."""
+def in_vxlan(flow, inner, vteps, mac):
+    """The frame in a VXLAN between two VTEPs, each flow from a port of its own as far as there are any."""
+    return udp(*vteps, (49152 + flow % 16384, VXLAN_PORT), VXLAN_HEADER + inner, mac)
+
+
+def frames(options, size, mac, vteps=None):
+    """Every flow in turn, often enough for each size to occur; in a VXLAN if there are VTEPs."""
     octets = lengths(size)
     rounds = -(-options.flows // len(octets))
     for n in range(rounds * len(octets)):
-        yield frame(n % options.flows, octets[n % len(octets)], options.sources, options.destination,
-                    mac)
+        flow = n % options.flows
+        one = frame(flow, octets[n % len(octets)], options.sources, options.destination, mac)
+        yield in_vxlan(flow, one, vteps, mac) if vteps else one
 
 
 def capture_write(path, packets):

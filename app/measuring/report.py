@@ -8,9 +8,9 @@ from .process import note
 
 class Report:
     RUNS = {"full": "full load", "lossless": "no loss", "rate": "rate"}
-    HEAD = ("size", "run", "offered", "refused", "sent", "dropped", "lost", "received", "loss",
+    HEAD = ("size", "VXLAN", "run", "offered", "refused", "sent", "dropped", "lost", "received", "loss",
             "Mpps", "Gbit/s")
-    LINE = "{:>5} {:<10}{:>11}{:>11}{:>11}{:>10}{:>9}{:>11}{:>9}{:>8}{:>8}"
+    LINE = "{:>5} {:<9} {:<10}{:>11}{:>11}{:>11}{:>10}{:>9}{:>11}{:>9}{:>8}{:>8}"
 
     def __init__(self, options):
         self.options, self.rows, self.right = options, [], True
@@ -27,7 +27,7 @@ class Report:
                                       f", gateways on CPU {' and '.join(map(str, o.gateway_cpus))}"))
         print(self.LINE.format(*self.HEAD))
 
-    def row(self, size, run, result):
+    def row(self, size, vxlan, run, result):
         o = self.options
         if result is None:
             note(f"app/measure: {size} octets: no rate found without loss; try --loss 0.005, or leave "
@@ -37,7 +37,7 @@ class Report:
         gbps = result.mpps * 8 * sum(octets) / len(octets) / 1000
         self.right = self.right and result.unexplained == 0
         self.rows.append({
-            "way": o.way, "transport": None if o.instance else o.transport, "size": size,
+            "way": o.way, "transport": None if o.instance else o.transport, "size": size, "vxlan": vxlan,
             "flows": o.flows, "run": run, "seconds": round(result.seconds, 3),
             "offered": result.offered, "refused": result.refused, "sent": result.sent,
             "received": result.received, "drops": result.drops, "lost": result.wires,
@@ -46,18 +46,18 @@ class Report:
         if o.json:
             return
         print(self.LINE.format(
-            size, self.RUNS[run], result.offered, result.refused, result.sent,
+            size, vxlan, self.RUNS[run], result.offered, result.refused, result.sent,
             sum(result.drops.values()), sum(result.wires), result.received, f"{result.loss:.4%}",
             f"{result.mpps:.3f}", f"{gbps:.2f}"))
         extra = [f"{reason} {n}" for reason, n in result.drops.items()]
         extra += [f"for or of the gateways {result.other}"] if result.other else []
         extra += [f"UNEXPLAINED {result.unexplained}"] if result.unexplained else []
         if extra:
-            print(f"{'':17}{', '.join(extra)}")
+            print(f"{'':27}{', '.join(extra)}")
 
     def end(self):
         if self.options.json:
             print(json.dumps(self.rows, indent=1))
             return
         print("offered = refused by the full wire + sent; sent = dropped by gateways + lost on wires + "
-              "received.\nGbit/s are those of the clear IP packets.")
+              "received.\nGbit/s are those of the clear IP packets, inside the VXLAN if there is one.")

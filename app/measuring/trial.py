@@ -116,9 +116,9 @@ def search(probe, full, limit):
     return best
 
 
-def measure(options, size, report):
+def measure(options, size, vxlan, report):
     folder = tempfile.mkdtemp(prefix=f"culvert-{options.name}.")
-    lab, testpmd = Lab(options, folder), None
+    lab, testpmd = Lab(options, folder, vxlan), None
     try:
         if options.instance:
             lab.gateways = [Gateway(*instance.split(":")) for instance in options.instance]
@@ -139,11 +139,11 @@ def measure(options, size, report):
 
         trial(testpmd, lab.gateways, pace_of(10000), WARM_UP_S)  # neighbours, flows
         if options.rate:
-            report.row(size, "rate", probe(pace_for(options.rate, probe)))
+            report.row(size, vxlan, "rate", probe(pace_for(options.rate, probe)))
             return
         full = trial(testpmd, lab.gateways, pace_of(0), options.seconds)
-        report.row(size, "full", full)
-        report.row(size, "lossless", search(probe, full, options.loss))
+        report.row(size, vxlan, "full", full)
+        report.row(size, vxlan, "lossless", search(probe, full, options.loss))
     finally:
         if testpmd is not None:
             testpmd.stop()
