@@ -52,6 +52,15 @@ static inline bool icmp_is_error(uint8_t type, bool v4)
 	return type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
 }
 
+// Whether messages of the type have an identifier, in the first half of param: echo, timestamp,
+// information and address mask (RFC 792, RFC 950).
+static inline bool icmp_has_ident(uint8_t type, bool v4)
+{
+	if (!v4)
+		return type == ICMP6_ECHO_REQUEST || type == ICMP6_ECHO_REPLY;
+	return type == ICMP_ECHO_REPLY || type == ICMP_ECHO_REQUEST || (type >= 13 && type <= 18);
+}
+
 // The kind of an error, in terms that both families share.
 enum icmp_kind {
 	ICMP_KIND_UNREACHABLE,
