@@ -288,6 +288,11 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 		if (s->rules == NULL)
 			rc = build_fail(why, size, "rules", errno);
 	}
+	if (rc == 0 && conf->n_nat > 0) {
+		s->nat = build_nat(conf, s->spd, running != NULL ? running->nat : NULL);
+		if (s->nat == NULL)
+			rc = build_fail(why, size, "nat", errno);
+	}
 	if (rc == 0)
 		return s;
 	build_snapshot_free(s);
@@ -316,6 +321,14 @@ void build_link_end(const struct snapshot *s)
 	route_plan_end(s->routes);
 }
 
+static void nat_numbers_free(
+	struct objects *o, const struct nat_set *rules, const struct nat_set *old)
+{
+	for (unsigned int i = 0; i < nat_set_count(old); i++)
+		if (nat_set_numbered(rules, nat_set_at(old, i)->number) == NULL)
+			decisions_reset(o->decisions[DECIDER_NAT], nat_set_at(old, i)->number);
+}
+
 // The policies and rules that the new snapshot lacks: their numbers are free.
 static void numbers_free(struct objects *o, const struct snapshot *s, const struct snapshot *old)
 {
@@ -333,6 +346,7 @@ static void numbers_free(struct objects *o, const struct snapshot *s, const stru
 		if (!rule_is_used[rule_set_at(old->rules, i)->number])
 			decisions_reset(
 				o->decisions[DECIDER_RULE], rule_set_at(old->rules, i)->number);
+	nat_numbers_free(o, s->nat, old->nat);
 }
 
 static void replaced_free(struct snapshot_control *c, struct route_table *routes)
@@ -374,6 +388,7 @@ void build_snapshot_free(struct snapshot *s)
 	control_free(s->control, s->objects);
 	objects_free(s->objects);
 	rule_set_free(s->rules);
+	nat_set_free(s->nat);
 	free(s->dummies);
 	free(s->udp_ports);
 	free(s->udp_ends);

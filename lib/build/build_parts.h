@@ -47,6 +47,10 @@ struct spd *build_policies(
 struct rule_set *build_rules(
 	const struct conf *conf, const struct spd *policies, const struct rule_set *running);
 
+// The rules of network address translation, likewise.
+struct nat_set *build_nat(
+	const struct conf *conf, const struct spd *policies, const struct nat_set *running);
+
 // A kind of object with numbers, by which flows remember it and its decisions are counted.
 struct build_kind {
 	size_t size, name, number;                 // of an object, and of these in it
@@ -59,6 +63,7 @@ struct build_kind {
 int build_numbers(const struct build_kind *kind, void *objects, unsigned int n, const void *running,
 	unsigned int n_running, uint16_t *last);
 
-// The packets that a rule is about, with the same numbers of interfaces; whether two are the same.
-struct classifier_match build_match(const struct conf_match *c);
+// The packets that a rule is about; whether two are the same.
+struct classifier_match build_match(
+	const struct conf *conf, const struct conf_match *c, const struct spd *policies);
 bool build_matches_equal(const struct classifier_match *a, const struct classifier_match *b);

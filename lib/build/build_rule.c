@@ -18,7 +18,16 @@ static uint8_t states_of(const struct conf_rule *c)
 	return set;
 }
 
-struct classifier_match build_match(const struct conf_match *c)
+// The number of the interface that a rule names.
+static uint32_t iface_of(const struct conf *conf, const struct spd *policies, uint32_t iface)
+{
+	return iface == CONF_PORT_ANY || iface < CONF_IFACE_TUNNEL
+		       ? iface
+		       : spd_at(policies, conf->n_policies + iface - CONF_IFACE_TUNNEL)->iface;
+}
+
+struct classifier_match build_match(
+	const struct conf *conf, const struct conf_match *c, const struct spd *policies)
 {
 	return (struct classifier_match){
 		.source = c->source,
@@ -28,8 +37,8 @@ struct classifier_match build_match(const struct conf_match *c)
 		.source_port = acl_port_range(c->source_port.min, c->source_port.max),
 		.destination_port =
 			acl_port_range(c->destination_port.min, c->destination_port.max),
-		.in = c->in,
-		.out = c->out,
+		.in = iface_of(conf, policies, c->in),
+		.out = iface_of(conf, policies, c->out),
 	};
 }
 
@@ -43,14 +52,6 @@ bool build_matches_equal(const struct classifier_match *a, const struct classifi
 	       a->in == b->in && a->out == b->out;
 }
 
-// The number of the interface that a rule names.
-static uint32_t iface_of(const struct conf *conf, const struct spd *policies, uint32_t iface)
-{
-	return iface == CONF_PORT_ANY || iface < CONF_IFACE_TUNNEL
-		       ? iface
-		       : spd_at(policies, conf->n_policies + iface - CONF_IFACE_TUNNEL)->iface;
-}
-
 static struct rule rule_of(
 	const struct conf *conf, const struct conf_rule *c, const struct spd *policies)
 {
@@ -59,11 +60,9 @@ static struct rule rule_of(
 		.scope = c->host ? RULE_HOST : RULE_FORWARD,
 		.log = c->log,
 		.states = states_of(c),
-		.match = build_match(&c->match),
+		.match = build_match(conf, &c->match, policies),
 	};
 
-	r.match.in = iface_of(conf, policies, c->match.in);
-	r.match.out = iface_of(conf, policies, c->match.out);
 	memcpy(r.name, c->name, sizeof(c->name));
 	return r;
 }

@@ -17,6 +17,7 @@
 #include "log.h"
 #include "proto_model.h"
 #include "route_model.h"
+#include "nat_model.h"
 #include "rule_model.h"
 #include "sa_model.h"
 #include "spd_model.h"
@@ -33,9 +34,10 @@
 #define CONF_POLICIES_MAX     16384 // and tunnels
 #define CONF_TUNNELS_MAX      4096
 #define CONF_TUNNEL_HOSTS_MAX 112
-#define CONF_IFACE_TUNNEL     256  // number of the first tunnel, where rules have that of a port
-#define CONF_PROTOCOLS_MAX    32   // of routes of the kernel
-#define CONF_HOPS_MAX         16   // of a route
+#define CONF_IFACE_TUNNEL     256 // number of the first tunnel, where rules have that of a port
+#define CONF_PROTOCOLS_MAX    32  // of routes of the kernel
+#define CONF_HOPS_MAX         16  // of a route
+#define CONF_NAT_MAX          1024
 #define CONF_RULES_MAX        4096 // the last ones take long to get to
 // Buffers for reassembled packets, for each worker: a pass reassembles at most one packet for each
 // received, and frees them at its end.
@@ -102,6 +104,13 @@ struct conf_match {
 	uint16_t proto;                                   // 0..255 or PROTO_ANY
 	struct proto_ports source_port, destination_port; // of ICMP the source has its types
 	uint32_t in, out;                                 // numbers of interfaces, or CONF_PORT_ANY
+};
+
+// Addresses that others become.
+struct conf_addrs {
+	struct ip_addr first, last;
+	uint8_t len; // of a prefix that has them all, of one address 128; 0: any from first to last
+	bool port;   // those of the interface instead
 };
 
 enum conf_route_type {

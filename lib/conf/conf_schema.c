@@ -196,6 +196,14 @@ bool conf_equal_prefix(const void *a, const void *b)
 	return ip_addr_equal(&x->addr, &y->addr) && x->len == y->len;
 }
 
+bool conf_equal_addrs(const void *a, const void *b)
+{
+	const struct conf_addrs *x = a, *y = b;
+
+	return x->port == y->port && x->len == y->len && ip_addr_equal(&x->first, &y->first) &&
+	       ip_addr_equal(&x->last, &y->last);
+}
+
 bool conf_equal_interface(const void *a, const void *b)
 {
 	const struct conf_iface_addr *x = a, *y = b;

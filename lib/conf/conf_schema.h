@@ -117,11 +117,12 @@ bool conf_is_host(const struct ip_addr *a, const struct ip_prefix *net);
 const char *conf_no_host(const struct ip_addr *a);
 
 // Whether two texts are the same, or both NULL; two fields that point to texts; two prefixes; and
-// two struct conf_iface_addr.
+// two struct conf_iface_addr, or conf_addrs.
 bool conf_texts_equal(const char *a, const char *b);
 bool conf_equal_text(const void *a, const void *b);
 bool conf_equal_prefix(const void *a, const void *b);
 bool conf_equal_interface(const void *a, const void *b);
+bool conf_equal_addrs(const void *a, const void *b);
 
 // Whether an option with a field has the same value, or the same elements, in both structs.
 bool conf_option_equal(const struct conf_option *o, const void *base_a, const void *base_b);

@@ -116,6 +116,48 @@ void conf_parse_prefix(const struct conf_value *v)
 		*(struct ip_prefix *)v->field = p;
 }
 
+static bool parse_range(struct conf_addrs *a, const char *text)
+{
+	const char *dash = strchr(text, '-');
+	char first[IP_ADDR_STRLEN];
+
+	if (dash == NULL || dash - text >= (ptrdiff_t)sizeof(first))
+		return false;
+	memcpy(first, text, (size_t)(dash - text));
+	first[dash - text] = '\0';
+	return ip_addr_parse(&a->first, first) == 0 && ip_addr_parse(&a->last, dash + 1) == 0 &&
+	       ip_addr_family(&a->first) == ip_addr_family(&a->last) &&
+	       memcmp(&a->first, &a->last, sizeof(a->first)) < 0;
+}
+
+static struct ip_addr last_of(const struct ip_prefix *p)
+{
+	struct ip_addr last = p->addr;
+
+	for (unsigned int bit = p->len; bit < 128; bit++)
+		last.b[bit / 8] |= (uint8_t)(0x80u >> bit % 8);
+	return last;
+}
+
+void conf_parse_addrs(const struct conf_value *v)
+{
+	struct conf_addrs a = {.len = 128};
+	struct ip_prefix p;
+
+	if (strcmp(v->text, "port") == 0) {
+		a.port = true;
+	} else if (parse_range(&a, v->text)) {
+		a.len = 0;
+	} else if (ip_prefix_parse(&p, v->text) == 0) {
+		a = (struct conf_addrs){.first = p.addr, .last = last_of(&p), .len = p.len};
+	} else {
+		conf_reject(v);
+		return;
+	}
+	if (a.port || (check_unicast(v, &a.first) && check_unicast(v, &a.last)))
+		*(struct conf_addrs *)v->field = a;
+}
+
 void conf_parse_interface(const struct conf_value *v)
 {
 	struct conf_iface_addr a;

@@ -19,8 +19,13 @@
 struct snapshot *configure_build(
 	const struct control *c, const struct conf *conf, char *why, size_t size)
 {
-	struct snapshot *s = build_snapshot(conf, c->ports, c->snapshot, why, size);
+	struct snapshot *s;
 
+	if (conf->n_nat > 0 && flow_table_translate(c->flows) < 0) {
+		snprintf(why, size, "out of memory for nat");
+		return NULL;
+	}
+	s = build_snapshot(conf, c->ports, c->snapshot, why, size);
 	if (s == NULL || !ike_collides(c, s, why, size))
 		return s;
 	build_snapshot_free(s);

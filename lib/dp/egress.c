@@ -2,6 +2,7 @@
 #include "egress.h"
 
 #include "hop_group.h"
+#include "translate.h"
 
 // Where the policy's SA is for the packets of a flow.
 static struct sa_out *_Atomic const *sa_of(const struct snapshot *s, uint16_t policy)
@@ -19,7 +20,7 @@ static bool is_of_table(const struct worker *w, const struct nexthop *nexthop)
 static uint64_t remember(const struct worker *w, const struct pkt *p, const struct nexthop *nexthop,
 	bool into_tunnel)
 {
-	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
+	const struct ip_addr src = pkt_src(p), dst = translate_dst(w, p);
 
 	return flow_egress_route(
 		nexthop != NULL ? route_remember(w->snapshot->routes, &src, &dst, nexthop) : 0,

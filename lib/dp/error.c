@@ -7,6 +7,7 @@
 #include "ipv4.h"
 #include "policy_find.h"
 #include "tcp.h"
+#include "translate.h"
 
 // Errors in one pass: those about held packets leave room for replies to a whole burst.
 #define ERRORS_MAX (BURST_MAX - RX_BURST_MAX)
@@ -81,7 +82,7 @@ const struct nexthop *error_route_back(const struct worker *w, const struct pkt 
 // if there is one, so that the peer's policy admits it. None: there is no route.
 static struct ip_addr preferred_source(const struct worker *w, const struct pkt *p)
 {
-	const struct ip_addr to = pkt_src(p);
+	const struct ip_addr to = translate_sender(w, p);
 
 	if (pkt_iface(w, p)->is_host) // the kernel refuses own addresses
 		return pkt_dst(p);
@@ -168,10 +169,12 @@ void error_send(struct worker *w, const struct pkt *p, enum error_fault fault, u
 	if (!icmp_error_allowed(&error, pkt_ip(p)) || !error_permitted(w, p, &source))
 		return;
 	own = originate_begin(w, p);
-	if (own != NULL)
-		originate(w, own,
-			icmp_error_build(rte_pktmbuf_mtod(own->m, uint8_t *), error, &source,
-				(rte_be16_t)(fragment_id(w) >> 16), pkt_ip(p)));
+	if (own == NULL)
+		return;
+	originate(w, own,
+		icmp_error_build(rte_pktmbuf_mtod(own->m, uint8_t *), error, &source,
+			(rte_be16_t)(fragment_id(w) >> 16), pkt_ip(p)));
+	translate_error(w, p, own);
 }
 
 static bool may_reset(const struct pkt *p)

@@ -6,6 +6,7 @@
 #include "ip_view.h"
 #include "policy.h"
 #include "tracepoint.h"
+#include "translate.h"
 
 static rte_be32_t tunnel_number(const struct worker *w, uint16_t number)
 {
@@ -41,7 +42,7 @@ static uint16_t out_iface(const struct worker *w, const struct pkt *p)
 
 static struct classifier_key key_of(const struct worker *w, const struct pkt *p)
 {
-	const struct ip_view v = pkt_view(p);
+	const struct ip_view v = translate_view_rules(w, p);
 	struct classifier_key key = classifier_key_of(&v);
 
 	key.in = rte_cpu_to_be_32(in_iface(w, p));

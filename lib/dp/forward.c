@@ -8,6 +8,7 @@
 #include "icmp.h"
 #include "ipv4.h"
 #include "pkt_drop.h"
+#include "translate.h"
 
 // The interface on whose link the packet was received. NULL: out of an SA of a policy, which is
 // none.
@@ -68,13 +69,13 @@ static bool stays_on_link(const struct worker *w, const struct pkt *p, const str
 
 void forward_find(const struct worker *w, struct pkt *p, const struct nexthop *former)
 {
-	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
+	const struct ip_addr src = pkt_src(p), dst = translate_dst(w, p);
 	struct ip_view v;
 
 	p->nexthop = route_find_from(w->snapshot->routes, &src, &dst);
 	if (p->nexthop == NULL || p->nexthop->kind != NEXTHOP_SEVERAL)
 		return;
-	v = pkt_view(p);
+	v = translate_view_rules(w, p);
 	p->nexthop = hop_find(w->snapshot, p->nexthop, &src, &dst, hop_rest(&v), former);
 }
 
@@ -85,7 +86,7 @@ enum drop forward_lookup(struct worker *w, struct pkt *p)
 
 enum drop forward_lookup_next(struct worker *w, struct pkt *p, const struct nexthop *former)
 {
-	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
+	const struct ip_addr src = pkt_src(p), dst = translate_dst(w, p);
 
 	p->nexthop = pkt_iface(w, p)->only;
 	if (p->nexthop == NULL)

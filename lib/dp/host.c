@@ -99,8 +99,7 @@ uint32_t host_rule_new(struct worker *w, struct pkt *p, const struct flow_pkt *f
 	return host != NULL && !is_gateways(w, p, fp, NULL) ? find_rule(w, p, host, RULE_NEW) : 0;
 }
 
-enum drop host_admit(
-	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
+enum drop host_admit(struct worker *w, struct pkt *p, struct flow_pkt *fp, const struct flow *f)
 {
 	const struct nexthop *host;
 	uint32_t rule = 0;

@@ -35,8 +35,7 @@ static inline bool host_began(const struct flow *f, const struct flow_pkt *fp)
 // Whether the host or a rule admits a packet for an own address, of the flow f if there is one:
 // then p->nexthop leads to the host. Otherwise the packet is the gateway's. Returns DROP_NONE;
 // DROP_HOST_LIMIT; DROP_LOCAL_UNSERVED for a packet of the host itself.
-enum drop host_admit(
-	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f);
+enum drop host_admit(struct worker *w, struct pkt *p, struct flow_pkt *fp, const struct flow *f);
 
 // The number of the rule that admits a packet for an own address, without a flow, as host_admit()
 // does: then p->nexthop leads to the host. 0: the packet is the gateway's.

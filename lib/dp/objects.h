@@ -19,13 +19,14 @@
 
 #define IKE_SAS_MAX  0x10000
 #define RULE_NUMBERS 8195 // 0 is none
+#define NAT_NUMBERS  2051 // the same
 
 // Kinds of objects that decide about packets.
-enum decider { DECIDER_POLICY, DECIDER_RULE, DECIDERS };
+enum decider { DECIDER_POLICY, DECIDER_RULE, DECIDER_NAT, DECIDERS };
 
 // By which a kind has numbers.
 static const unsigned int decider_numbers[DECIDERS] = {
-	[DECIDER_POLICY] = SPD_NUMBERS, [DECIDER_RULE] = RULE_NUMBERS};
+	[DECIDER_POLICY] = SPD_NUMBERS, [DECIDER_RULE] = RULE_NUMBERS, [DECIDER_NAT] = NAT_NUMBERS};
 
 struct objects {
 	// The control thread replaces them when they are full.

@@ -12,6 +12,7 @@
 #include "natt.h"
 #include "policy_find.h"
 #include "tracepoint.h"
+#include "translate.h"
 
 #define ASK_AGAIN_MS 100 // for an SA of the same policy: others have their share of events
 
@@ -179,13 +180,13 @@ void policy_find(
 	unsigned int k = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
-		const struct ip_view v = pkt_view(p[i]);
-		const struct classifier_key outbound = classifier_key_of(&v);
+		const struct ip_view v = pkt_view(p[i]), wire = translate_view_wire(w, p[i]);
+		const struct classifier_key received = classifier_key_of(&v);
 
 		if (policy_is_inbound(w, p[i]))
-			key[k++] = classifier_key_reversed(&outbound);
+			key[k++] = classifier_key_reversed(&received);
 		if (policy_is_outbound(w, p[i]))
-			key[k++] = outbound;
+			key[k++] = classifier_key_of(&wire);
 	}
 	if (k > 0)
 		policy_find_each(w->snapshot, key, k, policy);
@@ -333,14 +334,15 @@ enum drop policy_check_outbound(struct worker *w, struct pkt *p, const struct sp
 static struct ip_view quoted(const struct flow_pkt *about)
 {
 	const struct flow_key *key = &about->key;
+	const unsigned int sender = !(about->dir ^ about->reversed);
 
 	return (struct ip_view){
-		.src = key->addr[!about->dir],
-		.dst = key->addr[about->dir],
+		.src = key->addr[sender],
+		.dst = key->addr[!sender],
 		.proto = key->proto,
 		.has_ports = ip_proto_has_ports(key->proto),
-		.src_port = key->port[!about->dir],
-		.dst_port = key->port[about->dir],
+		.src_port = key->port[sender],
+		.dst_port = key->port[!sender],
 		.has_icmp_type = acl_is_icmp(key->proto),
 		.icmp_type = about->icmp_type,
 		.icmp_code = key->icmp_code,
@@ -432,7 +434,7 @@ static enum drop check_error_outbound(struct worker *w, struct pkt *p, const str
 {
 	const struct ip_view sent = quoted(about);
 	const struct spd_policy *policy, *traffic;
-	const struct ip_view v = pkt_view(p);
+	const struct ip_view v = translate_view_wire(w, p);
 
 	policy = policy_find_outbound(w->snapshot, &v);
 	traffic = policy_find_inbound(w->snapshot, &sent);

@@ -13,6 +13,7 @@
 
 #include "flow_entry.h"
 #include "interface.h"
+#include "nat.h"
 #include "objects.h"
 #include "route.h"
 #include "rule.h"
@@ -94,6 +95,7 @@ struct snapshot {
 	// tunnel.
 	uint32_t errors_in_clear;
 	struct rule_set *rules;  // tunnels are numbers of policies
+	struct nat_set *nat;     // NULL: nothing is translated
 	struct sa_out **dummies; // SAs that have dummies
 	uint32_t n_dummies;
 	struct snapshot_control *control;

@@ -3,6 +3,7 @@
 
 #include <rte_tcp.h>
 
+#include "decide.h"
 #include "decided_run.h"
 #include "egress.h"
 #include "error.h"
@@ -20,168 +21,7 @@
 #include "pmtu.h"
 #include "policy.h"
 #include "tracepoint.h"
-
-// A packet with another ingress than its flow's direction is not part of the flow.
-static uint32_t ingress_of(const struct worker *w, const struct pkt *p)
-{
-	return p->sa_in != NULL ? sa_in_at(p->sa_in, w->sa_place)->per_packet.ingress : p->iface;
-}
-
-// Slow path: policy and route.
-static enum drop find_egress(
-	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found)
-{
-	enum drop d = policy_apply(w, p, fp, found);
-
-	if (d == DROP_NONE && p->sa_out == NULL)
-		d = forward_route(w, p);
-	return d;
-}
-
-// The number of the policy that admitted the packets of a decision; 0: they were received in clear.
-static uint16_t admitting_policy(const struct flow_decision *d)
-{
-	return d->ingress >= INGRESS_SA_MIN ? d->by.in : 0;
-}
-
-static struct flow_decision decision_of(const struct worker *w, const struct pkt *p)
-{
-	return (struct flow_decision){
-		.by = w->by,
-		.egress = egress_of(w, p),
-		.ingress = ingress_of(w, p),
-	};
-}
-
-// Rules decide about the first packet of a connection; later ones are accepted with it, as long as
-// the rules are the same. Without the flow f, state is that of the packet. The kernel filters
-// packets of its own programs.
-static enum drop check_rules(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
-	const struct flow *f, enum rule_state state)
-{
-	struct flow_decision begun;
-
-	if (pkt_iface(w, p)->is_host)
-		return DROP_NONE;
-	if (f == NULL || flow_reopens(f, fp))
-		return firewall_check(w, p, fp, state);
-	if (pkt_is_for_host(p) && host_began(f, fp))
-		return DROP_NONE;
-	if (fp->icmp_error)
-		return firewall_check(w, p, fp, RULE_RELATED);
-	if (flow_word_initiator(flow_word(f)) == fp->dir)
-		return firewall_check(
-			w, p, fp, flow_ct(f, fp) == FLOW_CT_NEW ? RULE_NEW : RULE_ESTABLISHED);
-	if (flow_decision_get(f, !fp->dir, w->snapshot->flow_generation, &begun)) {
-		w->by.rule = begun.by.rule;
-		if (begun.by.rule != 0)
-			decided_add(decided_of_rule(w, begun.by.rule), 1, fp->ip_len);
-		return DROP_NONE;
-	}
-	return firewall_check_reply(w, p, fp);
-}
-
-// Slow path of a packet of the flow f, or of one without a flow, in that state. One whose TTL
-// expires makes none.
-static enum drop evaluate(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
-	const struct policies *found, const struct flow *f, enum rule_state state)
-{
-	enum drop d = find_egress(w, p, fp, found);
-
-	if (d == DROP_NONE)
-		d = check_rules(w, p, fp, f, state);
-	return d == DROP_NONE ? forward_check_hops(w, p) : d;
-}
-
-// A packet that is invalid to connection tracking. If a rule accepts such packets, it continues
-// without a flow.
-static enum drop transit_invalid(
-	struct worker *w, struct pkt *p, const struct flow_pkt *fp, enum drop reason)
-{
-	struct policies found;
-	const struct flow *f;
-	enum drop d;
-
-	if (pkt_iface(w, p)->is_host || pkt_is_for_host(p) || !firewall_accepts_invalid(w, p))
-		return reason;
-	p->sa_out = NULL; // that of the flow, which is not used
-	f = flow_find(w->flows, fp);
-	d = forward_lookup_next(w, p, f != NULL ? egress_former(w, f, fp->dir) : NULL);
-	if (d != DROP_NONE)
-		return d;
-	policy_find(w, &p, 1, &found);
-	return evaluate(w, p, fp, &found, NULL, RULE_INVALID);
-}
-
-static enum drop transit_new_flow(
-	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found)
-{
-	struct flow_decision decision;
-	struct flow *f;
-	enum drop d;
-
-	if (fp->icmp_error) // about an unknown flow
-		return transit_invalid(w, p, fp, DROP_ICMP_UNRELATED);
-	d = evaluate(w, p, fp, found, NULL, RULE_NEW);
-	if (d != DROP_NONE)
-		return d;
-	decision = decision_of(w, p);
-	d = flow_insert(w->flows, w->id, fp, worker_holder(w, p), w->now_ms, &f);
-	if (d == DROP_FLOW_TABLE_FULL || d == DROP_FLOW_SOURCE_LIMIT)
-		return d;
-	if (d == DROP_NONE)
-		d = flow_track(w->flows, w->id, f, fp, w->now_ms);
-	if (d != DROP_NONE)
-		return transit_invalid(w, p, fp, d);
-	flow_decision_set(f, fp->dir, w->snapshot->flow_generation, &decision);
-	return DROP_NONE;
-}
-
-static __rte_always_inline bool decision_get(const struct worker *w, const struct flow_pkt *fp,
-	const struct flow *f, struct flow_decision *d)
-{
-	return !flow_reopens(f, fp) &&
-	       flow_decision_get(f, fp->dir, w->snapshot->flow_generation, d);
-}
-
-// Whether packets of the flow may come by the ingress of this one as well as by that of their
-// decision: by another SA of the same policy, out of another tunnel by route, or by another port
-// among the several next hops to their source. Sources and policies have been checked.
-static bool may_come_by(const struct worker *w, const struct pkt *p, const struct flow_decision *d)
-{
-	const struct ip_addr src = pkt_src(p);
-	const struct nexthop *back;
-	uint16_t in_by = admitting_policy(d);
-
-	if (in_by != 0 || p->sa_in != NULL)
-		return in_by == p->in_by ||
-		       (spd_policy_is_routed(snapshot_policy(w->snapshot, in_by)) &&
-			       spd_policy_is_routed(snapshot_policy(w->snapshot, p->in_by)));
-	back = route_find(w->snapshot->routes, &src);
-	return back != NULL && back->kind == NEXTHOP_SEVERAL &&
-	       nexthop_leads_into(back, (uint16_t)d->ingress) && nexthop_leads_into(back, p->iface);
-}
-
-// Known flow, slow path: stale decision or route, another ingress, or an ICMP error.
-static enum drop transit_known_flow(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
-	const struct policies *found, struct flow *f)
-{
-	struct flow_decision decision;
-	bool otherwise = decision_get(w, fp, f, &decision) && decision.ingress != ingress_of(w, p);
-	enum drop d = evaluate(w, p, fp, found, f, RULE_NEW);
-
-	if (d != DROP_NONE)
-		return d;
-	d = flow_track(w->flows, w->id, f, fp, w->now_ms);
-	if (d != DROP_NONE)
-		return transit_invalid(w, p, fp, d);
-	// The result for an ICMP error is not the flow's.
-	if (!fp->icmp_error && (!otherwise || may_come_by(w, p, &decision))) {
-		decision = decision_of(w, p);
-		flow_decision_set(f, fp->dir, w->snapshot->flow_generation, &decision);
-	}
-	return DROP_NONE;
-}
+#include "translate.h"
 
 // Forwards or punts a packet in clear. rule: the number of the rule that has admitted the flow.
 static __rte_always_inline void transit_forward(struct worker *w, struct pkt *p,
@@ -196,6 +36,8 @@ static __rte_always_inline void transit_forward(struct worker *w, struct pkt *p,
 static void transit_enqueue(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
 {
+	if (f != NULL && unlikely((flow_word(f) & FLOW_TRANSLATED) != 0))
+		translate_packet(w, p, fp, f);
 	if (unlikely((fp->tcp_flags & RTE_TCP_SYN_FLAG) != 0))
 		mss_clamp(w, p);
 	if (p->sa_out == NULL) {
@@ -207,7 +49,7 @@ static void transit_enqueue(
 }
 
 // Looks a flow up by its whole key, after another one with its hash was found. NULL: there is none.
-static __rte_noinline struct flow_dir *find_again(const struct worker *w, const struct flow_pkt *fp)
+static __rte_noinline struct flow_dir *find_again(const struct worker *w, struct flow_pkt *fp)
 {
 	struct flow *f = flow_find(w->flows, fp);
 
@@ -218,31 +60,37 @@ static __rte_noinline struct flow_dir *find_again(const struct worker *w, const 
 // the hash; replaced by that of the packet's own flow, or NULL. Any router on the path may have
 // sent an ICMP error: its own source has to be checked.
 static __rte_always_inline bool has_decision(const struct worker *w, uint32_t generation,
-	const struct pkt *p, const struct flow_pkt *fp, struct flow_dir **own,
-	struct flow_decision *d, const bool plain)
+	const struct pkt *p, struct flow_pkt *fp, struct flow_dir **own, struct flow_decision *d,
+	const bool plain)
 {
 	if (likely(*own != NULL) && unlikely(!flow_is_of_packet(*own, fp, plain || fp->v4)))
 		*own = find_again(w, fp);
 	if (unlikely(*own == NULL))
 		return false;
-	if (!plain && (fp->icmp_error || flow_reopens(flow_of_dir(*own, fp->dir), fp)))
+	if (!plain && (fp->icmp_error || flow_reopens(flow_of_dir(*own), fp)))
 		return false;
 	return flow_dir_decision_get(*own, generation, d) && d->ingress == ingress_of(w, p);
 }
 
-// A packet that is not like most of its flow: it changes the state, or does not fit.
+// A packet that is not like most of its flow, or of a flow that is not like most: it changes the
+// state, does not fit, or is translated.
 static __rte_noinline enum drop transit_tracked(struct worker *w, struct pkt *p,
-	const struct flow_pkt *fp, struct flow *f, union flow_deciders by)
+	struct flow_pkt *fp, struct flow_dir *own, const struct flow_decision *decision)
 {
-	enum drop d = flow_track_unusual(w->flows, w->id, f, fp, w->now_ms);
+	const union flow_deciders by = decision->by;
 	struct decided_run run[2] = {{.packets = 0}};
+	struct flow *f = flow_of_packet(own, fp);
+	enum drop d = DROP_NONE;
 
+	if ((decision->shown & FLOW_SETTLED_TRANSLATED) == 0 ||
+		!flow_track_settled(own, fp, w->now_ms))
+		d = flow_track_unusual(w->flows, w->id, f, fp, w->now_ms);
 	w->by = by;
 	if (likely(d == DROP_NONE)) {
 		decided_run_add(decided_run_begin(decided_of_policy(w, 0), run, by, p), fp->ip_len);
 		decided_run_count(w, &run[1]);
 	} else {
-		d = transit_invalid(w, p, fp, d);
+		d = decide_invalid(w, p, fp, d);
 	}
 	if (d == DROP_NONE)
 		transit_enqueue(w, p, fp, f);
@@ -254,7 +102,7 @@ static __rte_noinline enum drop transit_tracked(struct worker *w, struct pkt *p,
 // A packet with a cached decision. *run: that of the last packet, and then of this one; none: the
 // counters of policy 0. STALE: the decision does not fit any more.
 static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct pkt *p,
-	const struct flow_pkt *fp, struct flow_dir *own, const struct flow_decision *d,
+	struct flow_pkt *fp, struct flow_dir *own, const struct flow_decision *d,
 	struct decided *none, struct decided_run **run, uint32_t now)
 {
 	struct decided_run *r = *run;
@@ -268,22 +116,22 @@ static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct 
 	egress_set(p, &r->to);
 	p->in_by = r->in_by;
 	if (TRACED)
-		trace_flow(w, p, flow_of_dir(own, fp->dir), r->by);
+		trace_flow(w, p, flow_of_dir(own), r->by);
 	octets = fp->ip_len;
 	if (unlikely(!flow_track_ordinary(own, fp, d->shown, now)))
-		return transit_tracked(w, p, fp, flow_of_dir(own, fp->dir), r->by);
+		return transit_tracked(w, p, fp, own, d);
 	decided_run_add(r, octets);
 	if (likely(r->to.next != NULL))
 		burst_add(r->to.next, p);
 	else
-		host_punt_flow(w, p, fp, flow_of_dir(own, fp->dir), r->by.rule);
+		host_punt_flow(w, p, fp, flow_of_dir(own), r->by.rule);
 	return DROP_NONE;
 }
 
 // First checks of the slow path. Sets *through if the packet is to be forwarded or punted. Local
 // packets have no flow.
-static enum drop slow_path_begin(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
-	const struct flow *f, bool *through)
+static enum drop slow_path_begin(
+	struct worker *w, struct pkt *p, struct flow_pkt *fp, const struct flow *f, bool *through)
 {
 	enum drop d = forward_lookup_next(w, p, f != NULL ? egress_former(w, f, fp->dir) : NULL);
 
@@ -311,7 +159,7 @@ static enum drop slow_path_begin(struct worker *w, struct pkt *p, const struct f
 	return DROP_NONE;
 }
 
-static enum drop transit_slow_path(struct worker *w, struct pkt *p, const struct flow_pkt *fp,
+static enum drop transit_slow_path(struct worker *w, struct pkt *p, struct flow_pkt *fp,
 	struct flow *f, const struct policies *found)
 {
 	struct flow_decision decision;
@@ -326,7 +174,7 @@ static enum drop transit_slow_path(struct worker *w, struct pkt *p, const struct
 	if (has_decision(w, w->snapshot->flow_generation, p, fp, &own, &decision, false)) {
 		d = transit_fast_path(w, p, fp, own, &decision, none, &last, w->now_ms);
 		if (d == STALE &&
-			egress_find_again(w, p, flow_of_dir(own, fp->dir), fp->dir, &decision))
+			egress_find_again(w, p, flow_of_packet(own, fp), fp->dir, &decision))
 			d = transit_fast_path(w, p, fp, own, &decision, none, &last, w->now_ms);
 		if (d != STALE) {
 			if (last != run)
@@ -336,7 +184,8 @@ static enum drop transit_slow_path(struct worker *w, struct pkt *p, const struct
 	}
 	trace_note(w, p, TRACE_FLOW_NONE, (struct trace_fact){0});
 	w->by.all = 0;
-	d = f != NULL ? transit_known_flow(w, p, fp, found, f) : transit_new_flow(w, p, fp, found);
+	d = f != NULL ? decide_known_flow(w, p, fp, found, f)
+		      : decide_new_flow(w, p, fp, found, &f);
 	if (d == DROP_NONE)
 		transit_enqueue(w, p, fp, f);
 	return d;
@@ -354,6 +203,26 @@ static void prefetch_routes(const struct worker *w, const uint8_t place[], uint1
 
 static_assert(2 * RX_BURST_MAX <= ROUTE_PREFETCH_MAX, "both ends of a burst");
 
+// Slow path of a packet that is translated, or may be.
+static void transit_translate(struct worker *w, struct pkt *p, struct flow_pkt *fp, struct flow *f)
+{
+	struct policies found;
+	bool through;
+	enum drop d = slow_path_begin(w, p, fp, f, &through);
+
+	if (d == DROP_NONE && through && f == NULL)
+		d = translate_source(w, p, fp);
+	if (d != DROP_NONE)
+		decided_count_nat(w, d);
+	if (d == DROP_NONE && through) {
+		policy_find(w, &p, 1, &found);
+		d = transit_slow_path(w, p, fp, f, &found);
+	}
+	if (d != DROP_NONE)
+		pkt_drop(w, p, d);
+	w->translated = false;
+}
+
 // Slow path of the packets of the burst at these places: their policies are looked up at once.
 static __rte_noinline void transit_slow_burst(
 	struct worker *w, struct flow *const flows[], uint8_t place[], uint16_t n)
@@ -367,6 +236,10 @@ static __rte_noinline void transit_slow_burst(
 		bool through;
 
 		p[kept] = w->transit.p[place[i]];
+		if (translate_begin(w, p[kept], &w->flow_pkt[place[i]], flows[place[i]])) {
+			transit_translate(w, p[kept], &w->flow_pkt[place[i]], flows[place[i]]);
+			continue;
+		}
 
 		enum drop d = slow_path_begin(
 			w, p[kept], &w->flow_pkt[place[i]], flows[place[i]], &through);
@@ -437,7 +310,7 @@ void transit_burst(struct worker *w)
 	uint8_t slow[RX_BURST_MAX];
 	uint16_t n_slow = 0;
 	struct burst *b = &w->transit;
-	const struct flow_pkt *fp = w->flow_pkt;
+	struct flow_pkt *fp = w->flow_pkt;
 	struct decided_run runs[RX_BURST_MAX + 1], *run = runs;
 	struct decided *none = decided_of_policy(w, 0);
 	unsigned int n;
@@ -455,7 +328,7 @@ void transit_burst(struct worker *w)
 				       ? has_decision(w, generation, p, fp, &own, &decision, true)
 				       : has_decision(
 						 w, generation, p, fp, &own, &decision, false)))) {
-			flows[i] = own != NULL ? flow_of_dir(own, fp->dir) : NULL;
+			flows[i] = own != NULL ? flow_of_packet(own, fp) : NULL;
 			slow[n_slow++] = (uint8_t)i;
 			if (fp->icmp_error) { // before acknowledgements of the packet that it
 					      // quotes
@@ -473,7 +346,7 @@ void transit_burst(struct worker *w)
 			pkt_drop(w, p, d);
 			continue;
 		}
-		flows[i] = flow_of_dir(own, fp->dir);
+		flows[i] = flow_of_packet(own, fp);
 		slow[n_slow++] = (uint8_t)i;
 	}
 	for (const struct decided_run *r = runs + 1; r <= run; r++)

@@ -184,6 +184,8 @@ struct worker {
 	uint16_t n_large;                       // of protect: their ESP packets exceed the path MTU
 	uint16_t n_udp;                         // of esp: received in UDP
 	union flow_deciders by;                 // policies and rule of the packet that is evaluated
+	bool translated;                        // whether that packet is, or may be
+	struct flow_translation translation;    // if so, its ends afterwards
 	bool natt;                              // whether any SA uses UDP encapsulation
 	bool punted;                            // packets to the host
 

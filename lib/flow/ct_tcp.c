@@ -146,8 +146,9 @@ static bool syn_ack_choose(struct flow *f, const struct flow_pkt *p)
 // The word for the next connection in the same entry, begun by the end that is given.
 static uint32_t next_life(uint32_t word, unsigned int initiator)
 {
-	return ((word + FLOW_LIFE) & FLOW_LIFE_MASK) | (word & (FLOW_REMOVED | FLOW_OF_SOURCE)) |
-	       FLOW_COUNTED | (initiator == 1 ? FLOW_INITIATOR : 0);
+	return ((word + FLOW_LIFE) & FLOW_LIFE_MASK) |
+	       (word & (FLOW_REMOVED | FLOW_OF_SOURCE | FLOW_TRANSLATED)) | FLOW_COUNTED |
+	       (initiator == 1 ? FLOW_INITIATOR : 0);
 }
 
 // Reopens a closed connection and invalidates its cached decisions. False: the state word changed
@@ -341,7 +342,7 @@ static bool handshake_continue(struct flow *f, const struct flow_pkt *p, uint32_
 	if (!fits_handshake(f, p, word) || (!acks_syn(f, p) && !(first && syn_ack_choose(f, p))))
 		return false;
 	if (first) {
-		acks_begin(&f->tcp[p->dir], p, ct_tcp_window(f, p));
+		acks_begin(&f->tcp[p->dir], p, ct_tcp_window(f, p->dir, p));
 		atomic_store_explicit(&f->syn[!p->dir].valid, false, memory_order_relaxed);
 	}
 	return true;
@@ -385,7 +386,7 @@ static enum drop on_segment(
 	} else if (!handshake_continue(f, p, word)) {
 		return DROP_TCP_WINDOW;
 	}
-	ct_tcp_advance(own, p, ct_tcp_window(f, p));
+	ct_tcp_advance(own, p, ct_tcp_window(f, p->dir, p));
 	facts_add(t, f, p, word, facts_of(f, p, word));
 	return DROP_NONE;
 }

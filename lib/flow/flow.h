@@ -26,6 +26,7 @@
 
 #include "addr.h"
 #include "flow_entry.h"
+#include "flow_nat.h"
 #include "flow_pkt.h"
 #include "flow_region.h"
 
@@ -85,6 +86,10 @@ struct flow_table *flow_table_new(const struct flow_params *p, const struct flow
 // False when there is room for all.
 bool flow_table_fill(struct flow_table *t);
 
+// Maps the memory for flows that are translated, 64 octets for each, unless it has been. Before
+// flow_insert() gets a translation. Returns 0 or -ENOMEM.
+int flow_table_translate(struct flow_table *t);
+
 // When no worker uses it any more. NULL is allowed.
 void flow_table_free(struct flow_table *t);
 
@@ -118,7 +123,9 @@ struct flow_view {
 	enum flow_state state;
 	unsigned int initiator; // the end that began: key.addr[initiator]
 	bool replied;
-	uint32_t age_ms; // since it began
+	bool translated;
+	struct flow_translation translation; // of packets of the end that began
+	uint32_t age_ms;                     // since it began
 	uint32_t idle_ms;
 	uint64_t packets[2], octets[2];   // by the end that sent them
 	uint32_t generation[2];           // of the decisions; 0: none
@@ -156,6 +163,14 @@ union flow_place {
 	struct flow_dir *own; // of the packet's direction; NULL: there is none
 };
 
+// Whether no flow, translated or not, has the ends that the first packet of a flow becomes.
+bool flow_ends_are_free(
+	const struct flow_table *t, const struct flow_pkt *p, const struct ip_ends *to);
+
+// Whether any flow may be translated; the second key of one that is.
+bool flow_table_translates(const struct flow_table *t);
+const struct flow_nat *flow_nat_of(const struct flow_table *t, const struct flow *f);
+
 // Starts the lookup of the flow of a packet: computes its hash, and prefetches its bucket.
 union flow_place flow_lookup_start(const struct flow_table *t, struct flow_pkt *p);
 
@@ -168,17 +183,21 @@ void flow_insert_prefetch(const struct flow_table *t, const struct flow_pkt *p);
 void flow_find_burst(const struct flow_table *t, const struct flow_pkt p[],
 	union flow_place place[], unsigned int n);
 
-// The flow of one packet, after flow_lookup_start(), or NULL.
-struct flow *flow_find(const struct flow_table *t, const struct flow_pkt *p);
+// The flow of one packet, after flow_lookup_start(), or NULL. Sets the packet's direction to that
+// in the flow.
+struct flow *flow_find(const struct flow_table *t, struct flow_pkt *p);
 
 // Adds the flow of a packet for which none was found, after flow_lookup_start(), or returns the one
 // that another worker has just added; flow_track() comes next. holder names who has the flow, by a
 // number that stays the same when configurations and SAs change. A holder that has its share
-// replaces a flow of the largest holder, itself included, that is not active. Returns DROP_NONE, or
-// why there can be none: DROP_CT_INVALID, DROP_ICMP_UNRELATED, DROP_TCP_UNOPENED,
-// DROP_FLOW_SOURCE_LIMIT, DROP_FLOW_TABLE_FULL.
-enum drop flow_insert(struct flow_table *t, unsigned int worker, const struct flow_pkt *p,
-	uint32_t holder, uint32_t now, struct flow **flow);
+// replaces a flow of the largest holder, itself included, that is not active. translation: of
+// packets of this end; NULL: none. Returns DROP_NONE, or why there can be none: DROP_CT_INVALID,
+// also if the packet has the ends of a translated flow but not its direction, DROP_ICMP_UNRELATED,
+// DROP_TCP_UNOPENED, DROP_FLOW_SOURCE_LIMIT, DROP_FLOW_TABLE_FULL; DROP_NAT_PORTS: another flow has
+// the ends that the translation makes.
+enum drop flow_insert(struct flow_table *t, unsigned int worker, struct flow_pkt *p,
+	const struct flow_translation *translation, uint32_t holder, uint32_t now,
+	struct flow **flow);
 
 enum flow_ct { FLOW_CT_NEW, FLOW_CT_ESTABLISHED, FLOW_CT_RELATED };
 

@@ -67,15 +67,15 @@ static void search_entry(struct search *s, struct flow *f)
 static void prefetch_entries(const struct flow_table *t, const struct bucket *b)
 {
 	for (unsigned int i = 0; i < BUCKET_SLOTS; i++)
-		rte_prefetch0(&t->entry[load(&b->number[i])]);
+		rte_prefetch0(flow_at_place(t, load(&b->place[i])));
 }
 
 static void search_bucket(struct search *s, const struct bucket *b)
 {
 	for (unsigned int i = 0; i < BUCKET_SLOTS; i++)
 		if (atomic_load_explicit(&b->tag[i], memory_order_acquire) != 0)
-			search_entry(s, &s->t->entry[atomic_load_explicit(
-						&b->number[i], memory_order_acquire)]);
+			search_entry(s, flow_at_place(s->t, atomic_load_explicit(&b->place[i],
+								    memory_order_acquire)));
 }
 
 void flow_insert_prefetch(const struct flow_table *t, const struct flow_pkt *p)
@@ -170,7 +170,7 @@ static void entry_tick(struct flow_table *t, struct flow_worker *w, struct flow 
 		atomic_load_explicit(&t->timeout[flow_word_state(word)], memory_order_relaxed)) {
 		if (flow_unlink(t, w, f))
 			count(&w->counters.expired);
-	} else if (w->flush_left > 0 && flow_matches(f, word, &t->flush)) {
+	} else if (w->flush_left > 0 && flow_matches(t, f, word, &t->flush)) {
 		if (flow_unlink(t, w, f))
 			count(&w->counters.flushed);
 	}

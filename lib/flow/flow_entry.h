@@ -3,7 +3,7 @@
 //
 // A packet of an established flow reads one line of it, that of its direction, which has all that
 // identifies an IPv4 flow, and TCP also line 0 with the windows. Line 0 has state and holder, too:
-// all that the search for a flow to evict reads of one that is not established. Line 3 has the
+// all that the search for a flow to evict reads of one that is not established. Line 1 has the
 // whole key. The line of a direction is written by the worker where that direction arrives, line 0
 // by both, and only for TCP or when the state changes. Nothing is locked: the state is one word,
 // changed by compare-and-swap, of which each direction has a copy; and everything else has one
@@ -48,14 +48,17 @@ extern const struct flow_state_info flow_state_info[FLOW_STATE_COUNT];
 #define FLOW_RESET      (1u << 12)
 #define FLOW_REMOVED    (1u << 13) // out of the table
 #define FLOW_OF_SOURCE  (1u << 14) // counts against the limit of its source while FLOW_COUNTED
+#define FLOW_TRANSLATED (1u << 15) // has a second key: flow_nat.h
 // Of TCP, by direction: its sequence numbers are known; it has acknowledged the other's; its FIN
 // was seen; that FIN was acknowledged.
 #define FLOW_SYN(dir)       (1u << (16 + (dir)))
 #define FLOW_ACK(dir)       (1u << (18 + (dir)))
 #define FLOW_FIN(dir)       (1u << (20 + (dir)))
 #define FLOW_FIN_ACKED(dir) (1u << (22 + (dir)))
-// In the copy of a direction alone: an ordinary packet of it leaves the word as it is.
-#define FLOW_SETTLED (1u << 15)
+// In the copy of a direction alone: an ordinary packet of it leaves the word as it is; and the
+// flow is not translated, or is.
+#define FLOW_SETTLED            (1u << 15)
+#define FLOW_SETTLED_TRANSLATED (1u << 14)
 // Counts connections that reuse the entry, so that counts of one are not added to the next.
 #define FLOW_LIFE      (1u << 24)
 #define FLOW_LIFE_MASK 0xff000000u
@@ -78,7 +81,7 @@ static_assert(offsetof(union flow_deciders, unused) == FLOW_SHOWN_SHIFT / 8 &&
 	"the copy of the word in the place of what is not used");
 
 struct flow_dir {
-	struct flow_brief key; // of the flow
+	struct flow_brief key; // of packets of this direction
 	// The decision's generation of the snapshot, plus FLOW_WRITTEN times the number of its
 	// changes.
 	_Atomic uint64_t mark;
@@ -122,25 +125,41 @@ struct flow {
 	_Atomic uint8_t scale[2]; // shift of the direction's windows
 	_Atomic uint32_t isn[2];  // initial sequence numbers
 	_Atomic uint32_t next_chain;
+	// Rarely read.
+	struct flow_key key __rte_cache_aligned; // of packets in the direction that began
+	struct flow_syn syn[2];
+	uint32_t next, ahead; // in a list of removed entries: the next one, and one farther on
 	union {
-		struct flow_dir dir[2];
+		struct flow_dir dir[2] __rte_cache_aligned;
 		uint32_t chain[FLOW_CHAIN]; // of a chain's first entry: numbers of all, its own
 					    // first
 	};
-	// Rarely read.
-	struct flow_key key;
-	struct flow_syn syn[2];
-	uint32_t next, ahead; // in a list of removed entries: the next one, and one farther on
-} __rte_cache_aligned;
+} __rte_aligned(256);
 
-static_assert(sizeof(struct flow) == 256, "four cache lines");
-static_assert(offsetof(struct flow, dir) == 64, "a line for each direction");
-static_assert(offsetof(struct flow, key) == 192, "behind what packets of IPv4 read");
+static_assert(sizeof(struct flow) == 256, "four cache lines, found from any of them");
+static_assert(offsetof(struct flow, key) == 64, "not in what packets of IPv4 read");
+static_assert(
+	offsetof(struct flow, dir) == 128, "a line for each direction, that of 0 at an even place");
 
-// The flow of a direction.
-static inline struct flow *flow_of_dir(struct flow_dir *own, unsigned int dir)
+// The flow of a direction, and which of both that is.
+static inline struct flow *flow_of_dir(struct flow_dir *own)
 {
-	return RTE_PTR_SUB(own - dir, offsetof(struct flow, dir));
+	return (struct flow *)RTE_PTR_ALIGN_FLOOR(own, sizeof(struct flow));
+}
+
+static inline unsigned int flow_dir_number(const struct flow_dir *own)
+{
+	return (uintptr_t)own / sizeof(*own) % 2;
+}
+
+// The flow of a packet whose direction is own. From then on p->dir is that of the flow.
+static inline struct flow *flow_of_packet(struct flow_dir *own, struct flow_pkt *p)
+{
+	const unsigned int sender = p->dir ^ p->reversed;
+
+	p->dir = (uint8_t)flow_dir_number(own);
+	p->reversed = p->dir != sender;
+	return flow_of_dir(own);
 }
 
 // Decision of the slow path for the packets of one direction.
@@ -375,10 +394,14 @@ static inline bool flow_word_settled(uint32_t word, unsigned int dir)
 	}
 }
 
-// The copy of a word for a direction: state, facts without TCP's, and FLOW_SETTLED.
+// The copy of a word for a direction: state, facts without TCP's, and whether it is settled.
 static inline uint16_t flow_word_copy(uint32_t word, unsigned int dir)
 {
-	return (uint16_t)(word | (flow_word_settled(word, dir) ? FLOW_SETTLED : 0));
+	const uint32_t settled =
+		(word & FLOW_TRANSLATED) != 0 ? FLOW_SETTLED_TRANSLATED : FLOW_SETTLED;
+
+	return (uint16_t)((word & ~(FLOW_SETTLED | FLOW_SETTLED_TRANSLATED)) |
+			  (flow_word_settled(word, dir) ? settled : 0));
 }
 
 // The word, for packets of a direction, as of its last copy.

@@ -86,19 +86,39 @@ static bool has_sa(const struct flow *f, const struct flow_filter *filter)
 	return false;
 }
 
-bool flow_matches(const struct flow *f, uint32_t word, const struct flow_filter *filter)
+static bool key_matches(const struct flow_key *k, const struct flow_filter *filter)
 {
-	const struct flow_key *k = &f->key;
-
-	return (filter->proto == 0 || filter->proto == k->proto) &&
-	       (filter->port == 0 || filter->port == k->port[0] || filter->port == k->port[1]) &&
-	       (filter->state == FLOW_FREE || filter->state == flow_word_state(word)) &&
+	return (filter->port == 0 || filter->port == k->port[0] || filter->port == k->port[1]) &&
 	       (ip_prefix_contains(&filter->addr, &k->addr[0]) ||
-		       ip_prefix_contains(&filter->addr, &k->addr[1])) &&
+		       ip_prefix_contains(&filter->addr, &k->addr[1]));
+}
+
+bool flow_matches(const struct flow_table *t, const struct flow *f, uint32_t word,
+	const struct flow_filter *filter)
+{
+	return (filter->proto == 0 || filter->proto == f->key.proto) &&
+	       (filter->state == FLOW_FREE || filter->state == flow_word_state(word)) &&
+	       (key_matches(&f->key, filter) ||
+		       ((word & FLOW_TRANSLATED) != 0 &&
+			       key_matches(&flow_nat(t, f)->key, filter))) &&
 	       ((filter->sa_out == NULL && filter->ingress == 0) || has_sa(f, filter));
 }
 
-static void view_fill(struct flow_view *v, const struct flow *f, uint32_t word, uint32_t now)
+// The ends after translation of packets from the end that began; as received if there is none.
+static void view_translate(
+	struct flow_view *v, const struct flow_table *t, const struct flow *f, uint32_t word)
+{
+	const struct flow_nat *nat = flow_nat(t, f);
+
+	v->translated = (word & FLOW_TRANSLATED) != 0;
+	if (!v->translated)
+		return;
+	v->translation.to = flow_key_ends(&nat->key, !nat->sender);
+	memcpy(v->translation.rule, nat->rule, sizeof(nat->rule));
+}
+
+static void view_fill(struct flow_view *v, const struct flow_table *t, const struct flow *f,
+	uint32_t word, uint32_t now)
 {
 	*v = (struct flow_view){
 		.key = f->key,
@@ -108,6 +128,7 @@ static void view_fill(struct flow_view *v, const struct flow *f, uint32_t word, 
 		.age_ms = elapsed(now, atomic_load_explicit(&f->created, memory_order_relaxed)),
 		.idle_ms = flow_idle(f, now),
 	};
+	view_translate(v, t, f, word);
 	for (unsigned int dir = 0; dir < 2; dir++) {
 		const struct flow_dir *d = &f->dir[dir];
 		uint32_t generation = flow_decision_generation(f, dir);
@@ -132,8 +153,8 @@ unsigned int flow_list(struct flow_table *t, const struct flow_filter *filter, u
 		const struct flow *f = &t->entry[++i];
 		uint32_t word = flow_word(f);
 
-		if (flow_word_live(word) && flow_matches(f, word, filter))
-			view_fill(&out[found++], f, word, now);
+		if (flow_word_live(word) && flow_matches(t, f, word, filter))
+			view_fill(&out[found++], t, f, word, now);
 	}
 	rte_rcu_qsbr_thread_offline(t->qsbr, t->reader);
 	*position = i < last ? i : FLOW_LIST_END;

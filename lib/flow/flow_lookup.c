@@ -29,18 +29,18 @@ static __rte_always_inline struct flow_dir *bucket_find(
 {
 	unsigned int hits = bucket_match(b, tag_of(p->hash));
 	struct flow_dir *own;
-	uint32_t number;
+	uint32_t place;
 
 	if (hits == 0)
 		return NULL;
-	number = atomic_load_explicit(
-		&b->number[(unsigned int)__builtin_ctz(hits)], memory_order_acquire);
-	if (unlikely(number == 0))
+	place = atomic_load_explicit(
+		&b->place[(unsigned int)__builtin_ctz(hits)], memory_order_acquire);
+	if (unlikely(place == 0))
 		return NULL;
-	own = &t->entry[number].dir[p->dir];
+	own = flow_line(t, place ^ p->dir);
 	__builtin_prefetch(own, 1);
 	if (p->key.proto == IPPROTO_TCP)
-		__builtin_prefetch(&t->entry[number].tcp, 1);
+		__builtin_prefetch(&flow_of_dir(own)->tcp, 1);
 	return own;
 }
 

@@ -51,13 +51,14 @@ static __rte_always_inline enum drop flow_lookup_read(const struct flow_table *t
 	return d;
 }
 
-// Whether a direction is that of a packet: by its own line, of IPv6 by the whole key. A flow that
-// another worker is just removing may still be taken for that of the packet.
+// Whether a direction is that of a packet: by its own line, of IPv6 by the whole key. For replies
+// of a translated flow that is the other key, so that it is false: flow_find() finds them. A flow
+// that another worker is just removing may still be taken for that of the packet.
 static __rte_always_inline bool flow_is_of_packet(
 	struct flow_dir *own, const struct flow_pkt *p, const bool v4)
 {
 	const struct flow_brief brief = flow_brief_of(&p->key);
 
 	return v4 ? own->key.addrs == brief.addrs && own->key.rest == brief.rest
-		  : flow_key_equal(&flow_of_dir(own, p->dir)->key, &p->key);
+		  : own->key.addrs == 0 && flow_key_equal(&flow_of_dir(own)->key, &p->key);
 }

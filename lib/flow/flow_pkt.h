@@ -46,8 +46,10 @@ struct flow_brief {
 	uint64_t rest;  // last word of the key
 };
 
-// In the place of one where the flow is of IPv6: no packet of IPv4 has it.
-#define FLOW_BRIEF_V6 ((struct flow_brief){0, UINT64_MAX})
+// In the place of one where the flow is of IPv6: no packet of IPv4 has it. The second is that of a
+// direction whose packets have the flow's second key.
+#define FLOW_BRIEF_V6        ((struct flow_brief){0, UINT64_MAX})
+#define FLOW_BRIEF_V6_SECOND ((struct flow_brief){1, UINT64_MAX})
 
 static __rte_always_inline struct flow_brief flow_brief_of(const struct flow_key *key)
 {
@@ -67,11 +69,12 @@ struct flow_pkt {
 	uint8_t tcp_flags;   // RTE_TCP_*_FLAG
 	uint8_t scale;       // option of a SYN: 0 to 14 (RFC 7323 2.3), or FLOW_NO_SCALE
 	uint8_t icmp_type;   // of the packet itself
-	uint8_t dir;         // 0: from addr[0] to addr[1]; 1: from addr[1] to addr[0]
+	uint8_t dir;         // 0: from addr[0] to addr[1]; 1: from addr[1] to addr[0]; see reversed
 	bool icmp_error : 1; // key and seq are those of the packet quoted, dir is the error's
 	bool icmp_reply : 1; // answers a query
 	bool v4 : 1;         // family
 	bool plain : 1;      // of IPv4, neither an ICMP error nor a SYN
+	bool reversed : 1;   // dir is that of its flow, in which the ends have the other order
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct flow_pkt) == 64, "one cache line");

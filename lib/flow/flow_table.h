@@ -11,13 +11,18 @@
 #define BUCKET_SLOTS 7
 #define BUCKET_MEAN  3 // flows in a bucket on average when the table is full
 
-// A slot is a tag, which is a hash or 0 if the slot is empty, and the number of an entry. A look-up
-// may read the tag of one entry and the number of another, or of none: only the entry's key counts.
+// A slot is a tag, which is a hash or 0 if the slot is empty, and the place of the line of
+// direction 0 of an entry, counted in lines. A look-up may read the tag of one entry and the place
+// of another, or of none: only the entry's key counts. In the slot of a second key (flow_nat.h)
+// whose ends are in the other order, it is the place of direction 1: so that place ^ direction of a
+// packet is the line of the packet's direction in any case.
 struct bucket {
 	_Atomic uint32_t tag[BUCKET_SLOTS]; // read by all, written under the lock
 	atomic_bool locked;
-	_Atomic uint32_t number[BUCKET_SLOTS]; // as the tags
+	_Atomic uint32_t place[BUCKET_SLOTS]; // as the tags
 } __rte_cache_aligned;
+
+#define FLOW_LINES 4 // of an entry
 
 static_assert(sizeof(struct bucket) == 64, "one cache line");
 
@@ -52,7 +57,8 @@ struct flow_worker {
 struct flow_table {
 	// Constant.
 	struct bucket *bucket;
-	struct flow *entry; // number 0 is not used: it means none
+	struct flow *entry;           // number 0 is not used: it means none
+	struct flow_nat *_Atomic nat; // by number of the entry; NULL: no flow is translated
 	uint32_t n_buckets;
 	uint32_t n_entries; // numbers are 1 to n_entries
 	uint32_t n_workers;
@@ -136,6 +142,22 @@ static __rte_always_inline unsigned int bucket_match(const struct bucket *b, uin
 #endif
 }
 
+static inline struct flow_nat *flow_nat(const struct flow_table *t, const struct flow *f)
+{
+	return &t->nat[f - t->entry];
+}
+
+// The line of a direction at this place.
+static inline struct flow_dir *flow_line(const struct flow_table *t, uint32_t place)
+{
+	return (struct flow_dir *)t->entry + place;
+}
+
+static inline struct flow *flow_at_place(const struct flow_table *t, uint32_t place)
+{
+	return &t->entry[place / FLOW_LINES];
+}
+
 static inline uint32_t load(const _Atomic uint32_t *field)
 {
 	return atomic_load_explicit(field, memory_order_relaxed);
@@ -204,9 +226,12 @@ void flow_pool_retire(struct flow_table *t, struct flow_worker *w, struct flow *
 // Takes back those for which that has come true.
 void flow_pool_reclaim(struct flow_table *t, struct flow_worker *w);
 
-// flow_table.c. Takes a flow out of the table. False if it is out already.
+// flow_insert.c. Takes a flow out of the table. False if it is out already.
 bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f);
-uint32_t flow_number(const struct flow_table *t, const struct flow *f);
+static inline uint32_t flow_number(const struct flow_table *t, const struct flow *f)
+{
+	return (uint32_t)(f - t->entry);
+}
 
 // flow_age.c. Evicts a flow of the largest holder, not smaller than this one, so that it gets a
 // flow with this hash. False if none may be evicted where it looked.
@@ -218,7 +243,8 @@ bool flow_evict(
 void flow_redecide_entry(const struct flow_table *t, const struct flow_worker *w, struct flow *f);
 
 // flow_list.c
-bool flow_matches(const struct flow *f, uint32_t word, const struct flow_filter *filter);
+bool flow_matches(const struct flow_table *t, const struct flow *f, uint32_t word,
+	const struct flow_filter *filter);
 
 // ct.c. The first word of the flow that a packet begins; 0 with the reason if it cannot.
 uint32_t ct_begin(const struct flow_table *t, const struct flow_pkt *p, enum drop *reason);

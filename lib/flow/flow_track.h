@@ -51,9 +51,10 @@ static inline void ct_tcp_advance(struct flow_tcp *own, const struct flow_pkt *p
 }
 
 // The window that a segment without SYN offers.
-static inline uint32_t ct_tcp_window(const struct flow *f, const struct flow_pkt *p)
+static inline uint32_t ct_tcp_window(
+	const struct flow *f, unsigned int dir, const struct flow_pkt *p)
 {
-	return (uint32_t)p->window << atomic_load_explicit(&f->scale[p->dir], memory_order_relaxed);
+	return (uint32_t)p->window << atomic_load_explicit(&f->scale[dir], memory_order_relaxed);
 }
 
 static inline void flow_counter_add(_Atomic uint64_t *counter, uint64_t n)
@@ -70,32 +71,40 @@ static inline void flow_count_packet(struct flow_dir *own, uint64_t octets, uint
 }
 
 // Only ACK and data in both directions of an open connection: nothing but the windows moves.
-static __rte_always_inline bool ct_tcp_track_ordinary(struct flow *f, const struct flow_pkt *p)
+static __rte_always_inline bool ct_tcp_track_ordinary(
+	struct flow *f, unsigned int dir, const struct flow_pkt *p)
 {
 	const uint8_t turning = RTE_TCP_SYN_FLAG | RTE_TCP_FIN_FLAG | RTE_TCP_RST_FLAG;
-	struct flow_tcp *own = &f->tcp[p->dir];
+	struct flow_tcp *own = &f->tcp[dir];
 
-	if ((p->tcp_flags & turning) != 0 || !ct_tcp_fits(own, &f->tcp[!p->dir], p))
+	if ((p->tcp_flags & turning) != 0 || !ct_tcp_fits(own, &f->tcp[!dir], p))
 		return false;
-	ct_tcp_advance(own, p, ct_tcp_window(f, p));
+	ct_tcp_advance(own, p, ct_tcp_window(f, dir, p));
+	return true;
+}
+
+// For a direction that is settled: tracks a packet that is no ICMP error if it is an ordinary one.
+// False, and nothing has changed: it is flow_track_unusual() that tracks it.
+static __rte_always_inline bool flow_track_settled(
+	struct flow_dir *own, const struct flow_pkt *p, uint32_t now)
+{
+	const uint64_t octets = p->ip_len;
+
+	if (p->key.proto == IPPROTO_TCP &&
+		unlikely(!ct_tcp_track_ordinary(flow_of_dir(own), flow_dir_number(own), p)))
+		return false;
+	flow_count_packet(own, octets, now);
 	return true;
 }
 
 // Tracks a packet, which is no ICMP error, if it is an ordinary one, which leaves the state as it
-// is. own: its direction; shown: flow_word_shown(), which flow_decision_get() reads as well. False,
-// and nothing has changed: it is flow_track_unusual() that tracks it.
+// is, of a flow that is not translated. own: its direction; shown: flow_word_shown(), which
+// flow_decision_get() reads as well. False, and nothing has changed: it is flow_track_unusual()
+// that tracks it.
 static __rte_always_inline bool flow_track_ordinary(
 	struct flow_dir *own, const struct flow_pkt *p, uint16_t shown, uint32_t now)
 {
-	const uint64_t octets = p->ip_len;
-
-	if (unlikely((shown & FLOW_SETTLED) == 0))
-		return false;
-	if (p->key.proto == IPPROTO_TCP &&
-		unlikely(!ct_tcp_track_ordinary(flow_of_dir(own, p->dir), p)))
-		return false;
-	flow_count_packet(own, octets, now);
-	return true;
+	return likely((shown & FLOW_SETTLED) != 0) && flow_track_settled(own, p, now);
 }
 
 // Brings the state of the flow up to date with any packet of it. A SYN that reopens a closed

@@ -259,51 +259,6 @@ bool collect_policies(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
-static const char *rule_port(const struct snapshot *s, uint32_t port)
-{
-	return port == CLASSIFIER_ANY ? "any" : s->iface[port].name;
-}
-
-// The fallback matches whatever the rules do not.
-static const struct end_view any_end = {
-	.family = IP_ANY, .proto = PROTO_ANY, .ports = {0, ACL_PORT_OPAQUE}};
-
-bool collect_rules(void *view, const struct control *c, unsigned int i)
-{
-	const struct snapshot *s = c->snapshot;
-	struct rules_view *v = view;
-
-	if (i >= rule_set_count(s->rules))
-		return false;
-
-	const struct rule *r = rule_set_at(s->rules, i);
-	const struct classifier_match *m = &r->match;
-	bool last = i + 1 == rule_set_count(s->rules);
-	unsigned int states = last ? UINT_MAX : r->states;
-
-	*v = (struct rules_view){
-		.action = rule_action_names[r->action],
-		.host = r->scope == RULE_HOST,
-		.log = r->log,
-		.in = rule_port(s, last ? CLASSIFIER_ANY : r->match.in),
-		.out = rule_port(s, last ? CLASSIFIER_ANY : r->match.out),
-		.tunnel = last ? "" : c->conf->rules[i].tunnel,
-		.source = last ? any_end
-			       : (struct end_view){m->source, m->family, m->proto, m->source_port},
-		.destination = last ? any_end
-				    : (struct end_view){m->destination, m->family, m->proto,
-					      m->destination_port},
-		.did = decisions_sum(s->objects->decisions[DECIDER_RULE], r->number),
-	};
-	snprintf(v->name, sizeof(v->name), "%s", r->name);
-	for (unsigned int k = 0; k < RULE_STATES; k++)
-		if ((states & 1u << k) != 0) {
-			strcat(v->states, v->states[0] != '\0' ? "," : "");
-			strcat(v->states, rule_state_names[k]);
-		}
-	return true;
-}
-
 void collect_neighbour_of(
 	struct neighbours_view *v, const struct control *c, const struct neigh_view *n)
 {

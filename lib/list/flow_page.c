@@ -94,6 +94,27 @@ static void decisions_collect(
 	sas_write(item->sa_in, in[!v->initiator], in[v->initiator]);
 }
 
+// The ends after translation of packets from the end that began, and the rules that still exist.
+static void translation_collect(
+	struct flows_view *item, const struct control *c, const struct flow_view *v)
+{
+	const struct ip_ends *to = &v->translation.to;
+	const struct nat_rule *rule[NAT_ENDS];
+
+	if (!v->translated)
+		return;
+	for (enum nat_end end = 0; end < NAT_ENDS; end++)
+		rule[end] = nat_set_numbered(c->snapshot->nat, v->translation.rule[end]);
+	ip_addr_format(item->to_source, &to->src);
+	ip_addr_format(item->to_destination, &to->dst);
+	item->to_source_port = rte_be_to_cpu_16(to->src_port);
+	item->to_destination_port = v->key.asker != 0 ? 0 : rte_be_to_cpu_16(to->dst_port);
+	snprintf(item->nat, sizeof(item->nat), "%s%s%s",
+		rule[NAT_TO] != NULL ? rule[NAT_TO]->name : "",
+		rule[NAT_TO] != NULL && rule[NAT_FROM] != NULL ? "," : "",
+		rule[NAT_FROM] != NULL ? rule[NAT_FROM]->name : "");
+}
+
 static void flow_collect(
 	struct flows_view *item, const struct control *c, const struct flow_view *v)
 {
@@ -116,6 +137,7 @@ static void flow_collect(
 	ip_addr_format(item->source, &v->key.addr[from]);
 	ip_addr_format(item->destination, &v->key.addr[to]);
 	decisions_collect(item, c, v);
+	translation_collect(item, c, v);
 }
 
 void flow_page(const struct page *p)

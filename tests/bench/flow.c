@@ -197,11 +197,11 @@ static uint64_t pass(struct bench *b, unsigned int n, uint64_t *read)
 	for (unsigned int i = 0; i < n; i++) {
 		struct flow_dir *own = place[i].own;
 		struct flow *f = own != NULL && likely(flow_is_of_packet(own, &p[i], true))
-					 ? flow_of_dir(own, p[i].dir)
+					 ? flow_of_packet(own, &p[i])
 					 : flow_find(b->t, &p[i]);
 
-		if (unlikely(
-			    f == NULL && flow_insert(b->t, 0, &p[i], 0, b->now, &f) != DROP_NONE)) {
+		if (unlikely(f == NULL &&
+			     flow_insert(b->t, 0, &p[i], NULL, 0, b->now, &f) != DROP_NONE)) {
 			refused++;
 			continue;
 		}

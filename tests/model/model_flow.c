@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The flow word and the decisions of a flow: flow_track() with all of lib/flow/ct.c and ct_tcp.c,
-// flow_unlink() of flow_table.c, flow_decision_get() and flow_decision_set() of flow_entry.h. Two
+// flow_unlink() of flow_insert.c, flow_decision_get() and flow_decision_set() of flow_entry.h. Two
 // or three workers track packets of one TCP or UDP flow, in every state, while it is unlinked.
 // Proves for all interleavings: a recorded fact remains for the life of the connection, the state
 // follows from the facts, a flow is unlinked once and stays unlinked, it counts for its source

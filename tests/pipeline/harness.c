@@ -188,6 +188,8 @@ void gateway_reload(struct gateway *g, struct conf *conf)
 	struct snapshot *old = g->snapshot, *s;
 
 	conf->n_workers = RTE_MAX(conf->n_workers, 2u);
+	if (conf->n_nat > 0)
+		flow_table_translate(g->flows);
 	build_commit(s = snapshot_of(conf, old), conf);
 	build_link(s, old);
 	gateway_publish(g, s);
@@ -304,6 +306,8 @@ struct gateway *gateway_new(unsigned int id, const char *text)
 	build_link(g->snapshot, NULL);
 	build_link_end(g->snapshot);
 	g->flows = flows_new(g->conf);
+	if (g->conf->n_nat > 0)
+		flow_table_translate(g->flows);
 	static_neighbours(g->conf);
 	return with_worker(g, id);
 }

@@ -221,3 +221,17 @@ bool in_heap(const uint8_t *octets, size_t len)
 	fclose(maps);
 	return found;
 }
+
+void check_addr(const struct ip_addr *a, const char *expected)
+{
+	char buf[IP_ADDR_STRLEN];
+
+	assert_string_equal(ip_addr_format(buf, a), expected);
+}
+
+void check_prefix(const struct ip_prefix *p, const char *expected)
+{
+	char buf[IP_PREFIX_STRLEN];
+
+	assert_string_equal(ip_prefix_format(buf, p), expected);
+}

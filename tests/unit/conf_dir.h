@@ -46,3 +46,7 @@ bool ends_with(const char *text, const char *end);
 
 // Whether the heap contains these octets.
 bool in_heap(const uint8_t *octets, size_t len);
+
+// Fail if an address or prefix is not the one of the text.
+void check_addr(const struct ip_addr *a, const char *expected);
+void check_prefix(const struct ip_prefix *p, const char *expected);

@@ -155,7 +155,7 @@ void flows_find(
 	flow_find_burst(t, p, place, n);
 	for (unsigned int i = 0; i < n; i++)
 		flows[i] = place[i].own != NULL && flow_is_of_packet(place[i].own, &p[i], p[i].v4)
-				   ? flow_of_dir(place[i].own, p[i].dir)
+				   ? flow_of_packet(place[i].own, &p[i])
 				   : flow_find(t, &p[i]);
 }
 
@@ -175,12 +175,12 @@ enum drop flows_pass(struct flows *s, unsigned int worker, const struct flow_pkt
 	flow_lookup_start(s->t, &hashed);
 	*flow = flow_find(s->t, &hashed);
 	if (*flow == NULL) {
-		enum drop reason = flow_insert(s->t, worker, &hashed, s->holder, now, flow);
+		enum drop reason = flow_insert(s->t, worker, &hashed, NULL, s->holder, now, flow);
 
 		if (reason != DROP_NONE)
 			return reason;
 	}
-	return flow_track(s->t, worker, *flow, p, now);
+	return flow_track(s->t, worker, *flow, &hashed, now);
 }
 
 struct flow_counters flows_count(const struct flows *s)

@@ -5,20 +5,6 @@
 #include "conf_dir.h"
 #include "test.h"
 
-static void check_addr(const struct ip_addr *a, const char *expected)
-{
-	char buf[IP_ADDR_STRLEN];
-
-	assert_string_equal(ip_addr_format(buf, a), expected);
-}
-
-static void check_prefix(const struct ip_prefix *p, const char *expected)
-{
-	char buf[IP_PREFIX_STRLEN];
-
-	assert_string_equal(ip_prefix_format(buf, p), expected);
-}
-
 static void test_defaults(void **state)
 {
 	struct conf *c = conf_dir_load_good("minimal.conf");
@@ -343,89 +329,7 @@ static void test_policies(void **state)
 	conf_free(c);
 }
 
-static void test_rules(void **state)
-{
-	struct conf *c = conf_dir_load_good("full.conf");
-	const struct conf_rule *r = c->rules;
-
-	(void)state;
-	assert_int_equal(c->default_action, RULE_REJECT);
-	assert_int_equal(c->n_rules, 4);
-
-	assert_true(ends_with(r[0].where.file, "/full.conf"));
-	assert_int_equal(r[0].where.line, 52);
-	assert_string_equal(r[0].name, "one");
-	assert_int_equal(r[0].action, RULE_ACCEPT);
-	check_prefix(&r[0].match.source, "10.1.0.0/24");
-	check_prefix(&r[0].match.destination, "10.2.0.7/32");
-	assert_int_equal(r[0].match.proto, 6);
-	assert_int_equal(r[0].match.source_port.min, 1024);
-	assert_int_equal(r[0].match.source_port.max, 65535);
-	assert_int_equal(r[0].match.destination_port.min, 22);
-	assert_int_equal(r[0].match.destination_port.max, 22);
-	assert_int_equal(r[0].match.in, 0);
-	assert_int_equal(r[0].match.out, 1);
-	assert_string_equal(r[0].tunnel, "b");
-	assert_int_equal(r[0].n_tunnels, 1);
-	assert_int_equal(r[0].tunnels[0], 1);
-	assert_int_equal(r[0].n_states, 2);
-	assert_int_equal(r[0].states[0], RULE_RELATED);
-	assert_int_equal(r[0].states[1], RULE_NEW);
-	assert_true(r[0].log);
-
-	assert_int_equal(r[1].action, RULE_DROP);
-	check_prefix(&r[1].match.destination, "0.0.0.0/0");
-	assert_int_equal(r[1].match.source_port.min, 0x300); // type 3, codes 0 to 4
-	assert_int_equal(r[1].match.source_port.max, 0x304);
-	assert_int_equal(r[1].match.destination_port.min, 0);
-	assert_int_equal(r[1].match.destination_port.max, 65535);
-	assert_int_equal(r[1].match.in, CONF_PORT_ANY);
-	assert_int_equal(r[1].match.out, CONF_PORT_ANY);
-	assert_int_equal(r[1].n_tunnels, 1); // by its SA
-	assert_int_equal(r[1].tunnels[0], 2);
-	assert_int_equal(r[1].n_states, 4);
-	assert_false(r[1].log);
-
-	check_prefix(&r[2].match.source, "::/0");
-	check_prefix(&r[2].match.destination, "::/0");
-	assert_int_equal(r[2].match.proto, PROTO_ANY);
-	assert_string_equal(r[2].tunnel, "");
-	assert_int_equal(r[2].n_tunnels, 0);
-	assert_int_equal(r[2].n_states, 3); // to accept does not include invalid packets
-	for (unsigned int i = 0; i < 3; i++)
-		assert_int_not_equal(r[2].states[i], RULE_INVALID);
-
-	assert_int_equal(r[3].action, RULE_REJECT);
-	assert_int_equal(r[3].n_states, 1);
-	assert_int_equal(r[3].states[0], RULE_INVALID);
-	conf_free(c);
-}
-
 // An SA stands for every policy that sends or receives by it.
-static void test_rule_of_sa(void **state)
-{
-	static const char text[] =
-		"@include \"tunnel.inc\"\n"
-		"policies = (\n"
-		"{ name = \"a\"; remote = \"10.2.0.0/24\"; action = \"bypass\"; },\n"
-		"{ name = \"b\"; remote = \"10.3.0.0/24\"; action = \"protect\";"
-		" out = \"to-b\"; in = \"from-b\"; },\n"
-		"{ name = \"c\"; remote = \"10.4.0.0/24\"; action = \"discard\"; },\n"
-		"{ name = \"d\"; remote = \"10.5.0.0/24\"; action = \"protect\";"
-		" out = \"to-b\"; in = \"from-b\"; } );\n"
-		"rules = ( { name = \"r\"; action = \"drop\"; tunnel = \"from-b\"; } );\n";
-	struct conf *c;
-
-	(void)state;
-	conf_dir_write("rule_of_sa.conf", text, strlen(text));
-	c = conf_dir_load_good("rule_of_sa.conf");
-	assert_int_equal(c->rules[0].n_tunnels, 2);
-	assert_int_equal(c->rules[0].tunnels[0], 1);
-	assert_int_equal(c->rules[0].tunnels[1], 3);
-	conf_free(c);
-	conf_dir_unlink("rule_of_sa.conf");
-}
-
 static void check_sample(const char *name)
 {
 	struct conf *c = conf_dir_load_good(name);
@@ -490,8 +394,6 @@ int main(void)
 		cmocka_unit_test(test_routes_and_neighbours),
 		cmocka_unit_test(test_sas),
 		cmocka_unit_test(test_policies),
-		cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_rule_of_sa),
 		cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_current_folder),
 	};

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <netinet/in.h>
+
+#include "conf_check.h"
+#include "conf_schema.h"
+
+static bool has_translated_ports(uint16_t proto)
+{
+	return proto == IPPROTO_TCP || proto == IPPROTO_UDP;
+}
+
+static unsigned int n_ports(const struct proto_ports *p)
+{
+	return p->max - p->min + 1u;
+}
+
+// Whether the prefix has as many addresses of the same family as `to`.
+static bool is_like(const struct ip_prefix *p, const struct conf_addrs *to)
+{
+	return p->len == to->len && ip_addr_family(&p->addr) == ip_addr_family(&to->first);
+}
+
+// A prefix takes the place of another one of the same size, of one end.
+static void check_netmap(
+	struct conf_reader *r, config_setting_t *item, config_setting_t *to, struct conf_nat *nat)
+{
+	bool source = conf_given(item, "source") != NULL && is_like(&nat->match.source, &nat->to);
+	bool destination = conf_given(item, "destination") != NULL &&
+			   is_like(&nat->match.destination, &nat->to);
+
+	if (nat->to.port || nat->to.len == 0)
+		conf_err(r, to, "must be a prefix for netmap");
+	else if (source && destination)
+		conf_err(r, to,
+			"is as long as source and as destination: which of them it replaces must "
+			"be "
+			"clear, write two rules");
+	else if (!source && !destination)
+		conf_err(r, to,
+			"must be as long as the prefix source or destination that it replaces");
+	nat->end = source ? NAT_FROM : NAT_TO;
+}
+
+static void check_destination(struct conf_reader *r, config_setting_t *item, config_setting_t *to,
+	const struct conf_nat *nat)
+{
+	const unsigned int n = n_ports(&nat->to_port), from = n_ports(&nat->match.destination_port);
+
+	if (nat->to.port || nat->to.len != 128)
+		conf_err(r, to, "must be one address for destination");
+	if (conf_given(item, "to_port") != NULL && n != 1 && n != from)
+		conf_err(r, conf_given(item, "to_port"),
+			"has %u ports, must have 1, or %u as destination_port", n, from);
+}
+
+static void check_same_family(
+	struct conf_reader *r, config_setting_t *to, const struct conf_nat *nat)
+{
+	const enum ip_family family = ip_addr_family(&nat->to.first);
+
+	if (!nat->to.port && nat->match.family != IP_ANY && nat->match.family != family)
+		conf_err(r, to, "is %s, must be %s like the packets",
+			family == IP_V4 ? "IPv4" : "IPv6", family == IP_V4 ? "IPv6" : "IPv4");
+}
+
+static void check_ports(struct conf_reader *r, config_setting_t *item, const struct conf_nat *nat)
+{
+	if (nat->action != NAT_SOURCE && nat->action != NAT_DESTINATION)
+		conf_refuse_given(
+			r, item, "to_port", "needs action = \"source\" or \"destination\"");
+	else if (!has_translated_ports(nat->match.proto) &&
+		 (nat->action == NAT_DESTINATION || nat->match.proto != PROTO_ANY))
+		conf_refuse_given(r, item, "to_port",
+			"needs a proto with ports that are translated, must be tcp or udp");
+	if (nat->action != NAT_SOURCE)
+		conf_refuse_given(r, item, "random", "is for action = \"source\" alone");
+}
+
+static void check_item(struct conf_reader *r, config_setting_t *item, struct conf_nat *nat)
+{
+	config_setting_t *to = conf_given(item, "to");
+
+	if (conf_given(item, "action") == NULL)
+		return;
+	nat->end = nat->action == NAT_DESTINATION ? NAT_TO : NAT_FROM;
+	check_ports(r, item, nat);
+	if (nat->action == NAT_ACCEPT) {
+		conf_refuse_given(
+			r, item, "to", "nothing is translated by action = \"accept\": leave out");
+		return;
+	}
+	conf_require(r, CONF_NAT, item, "to");
+	if (to == NULL)
+		return;
+	check_same_family(r, to, nat);
+	if (nat->action == NAT_NETMAP)
+		check_netmap(r, item, to, nat);
+	if (nat->action == NAT_DESTINATION)
+		check_destination(r, item, to, nat);
+	if (nat->end == NAT_TO)
+		conf_refuse_given(r, item, "out",
+			"destinations are translated before the route is known: leave out, or in");
+}
+
+static bool nat_covers(const struct conf_nat *a, const struct conf_nat *b)
+{
+	return (a->action == NAT_ACCEPT || a->end == b->end) && b->action != NAT_ACCEPT &&
+	       conf_match_covers(&a->match, &b->match);
+}
+
+// Reports each rule that never matches, because one before it matches all that it does.
+static void check_order(struct conf_reader *r, const struct conf_set *set)
+{
+	for (unsigned int i = 0; i < set->n; i++) {
+		unsigned int k = 0;
+
+		while (k < i && !nat_covers(&r->c->nat[set->index[k]], &r->c->nat[set->index[i]]))
+			k++;
+		if (k < i)
+			conf_err(r, conf_item(r, CONF_NAT, set->index[i]),
+				"never matches, %s comes first and matches all of it",
+				conf_ref(conf_item(r, CONF_NAT, set->index[k])));
+	}
+}
+
+void conf_check_nat(struct conf_reader *r)
+{
+	static const char *const selectors[] = {"action", "source", "destination", "proto",
+		"source_port", "destination_port", "in", "out", "to", NULL};
+	struct conf_names port_names = conf_names_sort(r, CONF_PORT);
+	struct conf_names tunnel_names = conf_names_sort(r, CONF_TUNNEL);
+	struct conf_set selectors_ok;
+
+	for (unsigned int i = 0; i < r->c->n_nat; i++) {
+		config_setting_t *item = conf_item(r, CONF_NAT, i);
+		struct conf_nat *nat = &r->c->nat[i];
+
+		conf_check_match(r, CONF_NAT, item, &nat->match, &port_names, &tunnel_names);
+		check_item(r, item, nat);
+	}
+	conf_check_names(r, CONF_NAT);
+	selectors_ok = conf_set_accepted(r, CONF_NAT, selectors);
+	check_order(r, &selectors_ok);
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "translate.h"
+
+#include <netinet/in.h>
+
+#include "icmp.h"
+#include "keyed_hash.h"
+#include "tracepoint.h"
+
+#define PORTS_TRIED   128  // as many as Linux tries
+#define PORT_MIN      1024 // of the ports that are chosen, if the rule gives none
+#define PORT_IKE      500
+#define PORT_IKE_NATT 4500
+
+// --- views ---
+
+static bool is_active(const struct worker *w)
+{
+	return w->translated;
+}
+
+const struct flow_translation *translate_of(const struct worker *w)
+{
+	return is_active(w) && (w->translation.rule[NAT_TO] != 0 ||
+				       w->translation.rule[NAT_FROM] != 0)
+		       ? &w->translation
+		       : NULL;
+}
+
+struct ip_addr translate_dst(const struct worker *w, const struct pkt *p)
+{
+	return unlikely(is_active(w)) ? w->translation.to.dst : pkt_dst(p);
+}
+
+struct ip_view translate_view_rules(const struct worker *w, const struct pkt *p)
+{
+	struct ip_view v = pkt_view(p);
+
+	if (likely(!is_active(w)))
+		return v;
+	v.dst = w->translation.to.dst;
+	if (v.has_ports)
+		v.dst_port = w->translation.to.dst_port;
+	return v;
+}
+
+struct ip_view translate_view_wire(const struct worker *w, const struct pkt *p)
+{
+	struct ip_view v = translate_view_rules(w, p);
+
+	if (likely(!is_active(w)))
+		return v;
+	v.src = w->translation.to.src;
+	if (v.has_ports)
+		v.src_port = w->translation.to.src_port;
+	return v;
+}
+
+// --- known flows ---
+
+// The ends of packets of the flow's direction after translation.
+static struct ip_ends ends_of(const struct worker *w, const struct flow *f, unsigned int dir)
+{
+	const unsigned int initiator = flow_word_initiator(flow_word(f));
+	const struct flow_nat *nat = flow_nat_of(w->flows, f);
+
+	return dir == initiator ? flow_key_ends(&nat->key, !nat->sender)
+				: flow_key_ends(&f->key, !initiator);
+}
+
+// The ends of a packet of the flow as it was received.
+static struct ip_ends ends_received(const struct flow_pkt *fp)
+{
+	return flow_key_ends(&fp->key, fp->dir ^ fp->reversed);
+}
+
+// An error goes to the sender of the packet that it quotes. Its own source, any router, changes
+// where sources of its direction do, as with Linux.
+static struct ip_addr error_source(
+	const struct pkt *p, const struct flow_pkt *fp, const struct ip_ends *to)
+{
+	const struct ip_ends received = ends_received(fp);
+
+	return ip_addr_equal(&received.src, &to->src) ? pkt_src(p) : to->src;
+}
+
+static struct ip_ends reversed(const struct ip_ends *e)
+{
+	return (struct ip_ends){e->dst, e->src, e->dst_port, e->src_port};
+}
+
+void translate_packet(
+	const struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
+{
+	const struct ip_ends to = ends_of(w, f, fp->dir), quoted = reversed(&to);
+	const struct ip_addr src = error_source(p, fp, &to);
+
+	if (unlikely(fp->icmp_error))
+		ip_translate_error(pkt_ip(p), &p->ip, &src, &quoted);
+	else
+		ip_translate(pkt_ip(p), &p->ip, &to);
+}
+
+// The flow by which a packet that is to be sent was translated, *fp being that of its replies;
+// NULL: it was not.
+static const struct flow *find_back(
+	const struct worker *w, const struct pkt *p, struct flow_pkt *fp)
+{
+	const struct flow *f;
+
+	if (!flow_table_translates(w->flows) || p->ip.fragment ||
+		flow_pkt_read(fp, pkt_ip(p), &p->ip) != DROP_NONE || fp->icmp_error)
+		return NULL;
+	fp->dir ^= 1;
+	flow_lookup_start(w->flows, fp);
+	f = flow_find(w->flows, fp);
+	return f != NULL && (flow_word(f) & FLOW_TRANSLATED) != 0 ? f : NULL;
+}
+
+struct ip_addr translate_sender(const struct worker *w, const struct pkt *p)
+{
+	struct flow_pkt fp;
+	const struct flow *f = find_back(w, p, &fp);
+
+	return f != NULL ? ends_of(w, f, fp.dir).dst : pkt_src(p);
+}
+
+void translate_error(const struct worker *w, const struct pkt *about, struct pkt *error)
+{
+	struct flow_pkt fp;
+	const struct flow *f = find_back(w, about, &fp);
+	const struct ip_addr src = pkt_src(error);
+	struct ip_ends to;
+
+	if (f == NULL)
+		return;
+	to = ends_of(w, f, fp.dir);
+	to = reversed(&to);
+	ip_translate_error(pkt_ip(error), &error->ip, &src, &to);
+}
+
+// --- new flows ---
+
+// An address of a prefix with the same host as another.
+static struct ip_addr in_prefix(
+	const struct ip_addr *prefix, unsigned int len, const struct ip_addr *host)
+{
+	struct ip_addr a = *prefix;
+
+	for (unsigned int bit = len; bit < 128; bit++)
+		a.b[bit / 8] |= host->b[bit / 8] & (uint8_t)(0x80u >> bit % 8);
+	return a;
+}
+
+static bool has_ports(uint8_t proto)
+{
+	return proto == IPPROTO_TCP || proto == IPPROTO_UDP;
+}
+
+static struct classifier_key key_of(const struct worker *w, const struct pkt *p)
+{
+	const struct ip_view v = translate_view_rules(w, p);
+	struct classifier_key key = classifier_key_of(&v);
+	const struct spd_policy *tunnel =
+		p->sa_in != NULL ? spd_find_tunnel(w->snapshot->spd, p->sa_in) : NULL;
+
+	key.in = rte_cpu_to_be_32(tunnel != NULL ? tunnel->iface : pkt_port(w, p));
+	key.out = rte_cpu_to_be_32(p->nexthop != NULL ? p->nexthop->iface : PORTS_MAX);
+	return key;
+}
+
+// The rule that translates an end of the packet.
+static const struct nat_rule *rule_find(struct worker *w, const struct pkt *p, enum nat_end end)
+{
+	const struct classifier_key key = key_of(w, p);
+	const struct nat_rule *rule = nat_set_find(w->snapshot->nat, end, &key);
+
+	w->translation.rule[end] = rule != NULL ? rule->number : 0;
+	return rule;
+}
+
+static void translate_destination(struct worker *w, const struct pkt *p)
+{
+	const struct nat_rule *rule = rule_find(w, p, NAT_TO);
+	struct ip_ends *to = &w->translation.to;
+
+	if (rule == NULL)
+		return;
+	to->dst = in_prefix(&rule->first, rule->len, &to->dst);
+	if (rule->port_min != 0 && has_ports(p->ip.proto)) {
+		uint16_t port = rte_be_to_cpu_16(to->dst_port),
+			 first = (uint16_t)rule->match.destination_port.min;
+
+		to->dst_port =
+			rte_cpu_to_be_16(rule->port_min == rule->port_max
+						 ? rule->port_min
+						 : (uint16_t)(rule->port_min + port - first));
+	}
+}
+
+bool translate_begin(
+	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
+{
+	if (f != NULL && (flow_word(f) & FLOW_TRANSLATED) != 0) {
+		w->translation = (struct flow_translation){.to = ends_of(w, f, fp->dir)};
+		if (fp->icmp_error)
+			w->translation.to.src = error_source(p, fp, &w->translation.to);
+		w->translated = true;
+		return true;
+	}
+	if (f != NULL || w->snapshot->nat == NULL || fp->icmp_error || pkt_iface(w, p)->is_host)
+		return false;
+	w->translation = (struct flow_translation){.to = ends_received(fp)};
+	w->translated = true;
+	translate_destination(w, p);
+	return true;
+}
+
+static bool is_free(const struct worker *w, const struct flow_pkt *fp)
+{
+	return flow_ends_are_free(w->flows, fp, &w->translation.to);
+}
+
+// Some number that nobody outside can foresee.
+static uint32_t draw(const struct worker *w, const struct flow_pkt *fp)
+{
+	const uint64_t word[] = {fp->key.q[0], fp->key.q[1], fp->key.q[4], w->now};
+
+	return (uint32_t)keyed_hash(&w->hash_key, word, RTE_DIM(word));
+}
+
+// Ports of programs of this gateway, which peers send to.
+static bool is_served(const struct worker *w, const struct pkt *p, uint16_t port)
+{
+	if (p->ip.proto != IPPROTO_UDP)
+		return false;
+	return port == PORT_IKE || port == PORT_IKE_NATT ||
+	       (w->snapshot->udp_ports != NULL &&
+		       snapshot_has_udp_port(w->snapshot, rte_cpu_to_be_16(port)));
+}
+
+static bool try_port(
+	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, uint16_t port)
+{
+	struct ip_ends *to = &w->translation.to;
+
+	if (is_served(w, p, port) && snapshot_has(w->snapshot, &to->src))
+		return false;
+	to->src_port = rte_cpu_to_be_16(port);
+	if (fp->key.asker != 0) // an identifier, the same at both ends
+		to->dst_port = to->src_port;
+	return is_free(w, fp);
+}
+
+// Keeps the port if the rule allows it and it is free towards this destination.
+static enum drop choose_port(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
+	const struct nat_rule *rule)
+{
+	const uint16_t own = rte_be_to_cpu_16(ends_received(fp).src_port);
+	const uint16_t min = rule->port_min != 0 ? rule->port_min : PORT_MIN;
+	const uint16_t max = rule->port_min != 0 ? rule->port_max : UINT16_MAX;
+	const uint32_t n = max - min + 1u;
+	uint32_t at;
+
+	if ((rule->port_min == 0 || (own >= min && own <= max)) && try_port(w, p, fp, own))
+		return DROP_NONE;
+	at = rule->random ? draw(w, fp) % n : own >= min && own <= max ? (uint32_t)own - min : 0u;
+	for (uint32_t i = 0; i < RTE_MIN(n, (uint32_t)PORTS_TRIED); i++)
+		if (try_port(w, p, fp, (uint16_t)(min + (at + i) % n)))
+			return DROP_NONE;
+	return DROP_NAT_PORTS;
+}
+
+// Of IPv4 and of ranges in the last 32 bits of IPv6: one for each source.
+static struct ip_addr choose_address(
+	const struct worker *w, const struct nat_rule *rule, const struct ip_addr *src)
+{
+	const uint64_t word[] = {src->q[0], src->q[1]};
+	const uint32_t first = rte_be_to_cpu_32(rule->first.w[3]);
+	const uint32_t n = rte_be_to_cpu_32(rule->last.w[3]) - first + 1;
+	struct ip_addr a = rule->first;
+
+	if (n > 1)
+		a.w[3] = rte_cpu_to_be_32(
+			first +
+			(uint32_t)((keyed_hash(&w->hash_key, word, RTE_DIM(word)) & UINT32_MAX) *
+					   n >>
+				   32));
+	return a;
+}
+
+// The address of the interface that the packet leaves by; none: it has none of the family.
+static struct ip_addr port_address(const struct worker *w, const struct pkt *p)
+{
+	const struct nexthop *nh = p->nexthop;
+	const struct iface *iface = &w->snapshot->iface[nh->iface];
+
+	if (!ip_addr_is_none(&nh->source) && ip_addr_is_v4(&nh->source) == p->ip.v4)
+		return nh->source;
+	for (unsigned int i = 0; i < iface->n_addrs; i++)
+		if (ip_addr_is_v4(&iface->addrs[i]) == p->ip.v4 &&
+			!ip_addr_is_link_local(&iface->addrs[i]))
+			return iface->addrs[i];
+	return (struct ip_addr){0};
+}
+
+enum drop translate_source(struct worker *w, const struct pkt *p, const struct flow_pkt *fp)
+{
+	struct ip_ends *to = &w->translation.to;
+	const struct nat_rule *rule;
+
+	if (!nexthop_leads_on(p->nexthop))
+		return DROP_NONE;
+	rule = rule_find(w, p, NAT_FROM);
+	if (rule == NULL)
+		return w->translation.rule[NAT_TO] == 0 || is_free(w, fp) ? DROP_NONE
+									  : DROP_NAT_PORTS;
+	if (rule->action == NAT_NETMAP)
+		to->src = in_prefix(&rule->first, rule->len, &to->src);
+	else
+		to->src = rule->port ? port_address(w, p) : choose_address(w, rule, &to->src);
+	if (ip_addr_is_none(&to->src))
+		return DROP_NAT_PORTS;
+	if (rule->action == NAT_SOURCE && (has_ports(p->ip.proto) || fp->key.asker != 0))
+		return choose_port(w, p, fp, rule);
+	return is_free(w, fp) ? DROP_NONE : DROP_NAT_PORTS;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Network address translation (RFC 3022), in the order of Linux: the destination before the route
+// is looked up, the source after it; rules see the translated destination and the original source,
+// policies of packets that are sent both ends as on the wire. A packet keeps its headers until it
+// has passed, so that errors about it quote the packet that its sender sent. Workers.
+#pragma once
+
+#include "flow.h"
+#include "worker.h"
+
+// Begins the evaluation of a packet of the flow f, or of a new one (NULL): from here on its
+// destination is the translated one. False: nothing is translated before the route is known.
+bool translate_begin(
+	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, const struct flow *f);
+
+// Chooses the source that the packet of a new flow becomes, once its route is known. Returns
+// DROP_NONE, or DROP_NAT_PORTS.
+enum drop translate_source(struct worker *w, const struct pkt *p, const struct flow_pkt *fp);
+
+// The ends of the packet that is evaluated: as rules see them, and as they are on the wire.
+struct ip_addr translate_dst(const struct worker *w, const struct pkt *p);
+struct ip_view translate_view_rules(const struct worker *w, const struct pkt *p);
+struct ip_view translate_view_wire(const struct worker *w, const struct pkt *p);
+
+// The translation of the packet that is evaluated, for its flow; NULL: it is not translated.
+const struct flow_translation *translate_of(const struct worker *w);
+
+// Rewrites a packet of a translated flow that has passed.
+void translate_packet(
+	const struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f);
+
+// The sender of a packet that an error is to be sent about, which may be translated already.
+struct ip_addr translate_sender(const struct worker *w, const struct pkt *p);
+
+// Turns an error of the gateway about such a packet into one about the packet as it was received.
+void translate_error(const struct worker *w, const struct pkt *about, struct pkt *error);

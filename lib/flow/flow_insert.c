@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hash table with two buckets to choose from for each key. Entries never move, so a look-up that
+// runs beside any number of insertions and removals misses nothing that is there all the time.
+#include "flow_table.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+
+#include <rte_pause.h>
+
+#define BUCKET_PREFERRED 5 // flows in the first bucket from which on the second is considered
+
+// The entry has one of the keys.
+static bool has_key(const struct flow_table *t, const struct flow *f, const struct flow_key *key)
+{
+	uint32_t word = flow_word(f);
+
+	if ((word & FLOW_REMOVED) != 0)
+		return false;
+	return flow_key_equal(&f->key, key) ||
+	       ((word & FLOW_TRANSLATED) != 0 && flow_key_equal(&flow_nat(t, f)->key, key));
+}
+
+// The place of the entry of this key in the bucket; 0: none has it.
+static uint32_t bucket_find_place(const struct flow_table *t, const struct bucket *b, uint32_t tag,
+	const struct flow_key *key)
+{
+	for (unsigned int hits = bucket_match(b, tag); hits != 0; hits &= hits - 1) {
+		unsigned int i = (unsigned int)__builtin_ctz(hits);
+		uint32_t place = atomic_load_explicit(&b->place[i], memory_order_acquire);
+
+		if (has_key(t, flow_at_place(t, place), key))
+			return place;
+	}
+	return 0;
+}
+
+static uint32_t place_find(const struct flow_table *t, uint32_t hash, const struct flow_key *key)
+{
+	uint32_t place = bucket_find_place(t, flow_first_bucket(t, hash), tag_of(hash), key);
+
+	return place != 0 ? place
+			  : bucket_find_place(t, flow_second_bucket(t, hash), tag_of(hash), key);
+}
+
+// Whether packets of the direction have the key.
+static bool is_of_dir(const struct flow_table *t, struct flow_dir *own, const struct flow_key *key)
+{
+	struct flow *f = flow_of_dir(own);
+	uint32_t word = flow_word(f);
+	bool second =
+		(word & FLOW_TRANSLATED) != 0 && flow_dir_number(own) != flow_word_initiator(word);
+
+	return flow_key_equal(second ? &flow_nat(t, f)->key : &f->key, key);
+}
+
+struct flow *flow_find(const struct flow_table *t, struct flow_pkt *p)
+{
+	uint32_t place = place_find(t, p->hash, &p->key);
+	struct flow_dir *own = flow_line(t, place ^ p->dir ^ p->reversed);
+
+	return place != 0 && is_of_dir(t, own, &p->key) ? flow_of_packet(own, p) : NULL;
+}
+
+static void bucket_lock(struct bucket *b)
+{
+	while (atomic_exchange_explicit(&b->locked, true, memory_order_acquire))
+		while (atomic_load_explicit(&b->locked, memory_order_relaxed))
+			rte_pause();
+}
+
+static void bucket_unlock(struct bucket *b)
+{
+	atomic_store_explicit(&b->locked, false, memory_order_release);
+}
+
+// The buckets of a key or two, in the order of their addresses, each once.
+struct locked {
+	unsigned int n;
+	struct bucket *bucket[4];
+};
+
+static void locked_add(struct locked *l, struct bucket *b)
+{
+	unsigned int i = l->n;
+
+	for (; i > 0 && l->bucket[i - 1] >= b; i--)
+		if (l->bucket[i - 1] == b)
+			return;
+	memmove(&l->bucket[i + 1], &l->bucket[i], (l->n++ - i) * sizeof(l->bucket[0]));
+	l->bucket[i] = b;
+}
+
+static void buckets_lock(
+	const struct flow_table *t, struct locked *l, uint32_t hash, const uint32_t *second)
+{
+	l->n = 0;
+	locked_add(l, flow_first_bucket(t, hash));
+	locked_add(l, flow_second_bucket(t, hash));
+	if (second != NULL) {
+		locked_add(l, flow_first_bucket(t, *second));
+		locked_add(l, flow_second_bucket(t, *second));
+	}
+	for (unsigned int i = 0; i < l->n; i++)
+		bucket_lock(l->bucket[i]);
+}
+
+static void buckets_unlock(const struct locked *l)
+{
+	for (unsigned int i = 0; i < l->n; i++)
+		bucket_unlock(l->bucket[i]);
+}
+
+static unsigned int bucket_fill(const struct bucket *b)
+{
+	return BUCKET_SLOTS - (unsigned int)__builtin_popcount(bucket_match(b, TAG_EMPTY));
+}
+
+// The first bucket unless it is well filled: most look-ups then end there.
+static struct bucket *choose_bucket(const struct flow_table *t, uint32_t hash)
+{
+	struct bucket *first = flow_first_bucket(t, hash), *second = flow_second_bucket(t, hash);
+	unsigned int fill = bucket_fill(first);
+
+	return fill < BUCKET_PREFERRED || bucket_fill(second) >= fill ? first : second;
+}
+
+// Under its lock, if it has room: makes the entry visible to look-ups by one of its keys.
+static void bucket_set(struct bucket *b, uint32_t hash, uint32_t place)
+{
+	unsigned int i = (unsigned int)__builtin_ctz(bucket_match(b, TAG_EMPTY));
+
+	atomic_store_explicit(&b->place[i], place, memory_order_release);
+	atomic_store_explicit(&b->tag[i], tag_of(hash), memory_order_release);
+}
+
+static void bucket_clear(struct bucket *b, uint32_t tag, uint32_t place, bool *found)
+{
+	if (*found)
+		return;
+	bucket_lock(b);
+	for (unsigned int hits = bucket_match(b, tag); hits != 0 && !*found; hits &= hits - 1) {
+		unsigned int i = (unsigned int)__builtin_ctz(hits);
+
+		*found = atomic_load_explicit(&b->place[i], memory_order_acquire) == place;
+		if (*found)
+			atomic_store_explicit(&b->tag[i], TAG_EMPTY, memory_order_relaxed);
+	}
+	bucket_unlock(b);
+}
+
+static void slot_clear(struct flow_table *t, uint32_t hash, uint32_t place)
+{
+	bool found = false;
+
+	bucket_clear(flow_first_bucket(t, hash), tag_of(hash), place, &found);
+	bucket_clear(flow_second_bucket(t, hash), tag_of(hash), place, &found);
+}
+
+// The place of the flow in slots of its first and second key.
+static uint32_t first_place(const struct flow_table *t, const struct flow *f)
+{
+	return flow_number(t, f) * FLOW_LINES +
+	       offsetof(struct flow, dir) / sizeof(struct flow_dir);
+}
+
+// Replies are of the direction that did not begin.
+static uint32_t second_place(const struct flow_table *t, const struct flow *f, uint32_t word)
+{
+	return first_place(t, f) ^ flow_nat(t, f)->sender ^ !flow_word_initiator(word);
+}
+
+static struct flow_brief brief_of(const struct flow_key *key, bool v4)
+{
+	return v4 ? flow_brief_of(key) : FLOW_BRIEF_V6;
+}
+
+static void entry_init(struct flow *f, const struct flow_pkt *p, uint32_t holder, uint32_t now)
+{
+	f->key = p->key;
+	memset(f->tcp, 0, sizeof(f->tcp));
+	memset(f->scale, 0, sizeof(f->scale));
+	memset(f->dir, 0, sizeof(f->dir));
+	f->dir[0].key = f->dir[1].key = brief_of(&p->key, p->v4);
+	memset(f->syn, 0, sizeof(f->syn));
+	f->hash = p->hash;
+	f->holder = holder;
+	atomic_store_explicit(&f->created, now, memory_order_relaxed);
+	atomic_store_explicit(&f->dir[0].seen, now, memory_order_relaxed);
+	atomic_store_explicit(&f->dir[1].seen, now, memory_order_relaxed);
+}
+
+// A reply to a packet with these ends, of the kind of a packet.
+static struct flow_pkt reply_to(
+	const struct flow_table *t, const struct flow_pkt *p, const struct ip_ends *to)
+{
+	struct flow_pkt reply = {.key.proto = p->key.proto, .v4 = p->v4};
+
+	flow_pkt_set_ends(&reply, to->dst, to->dst_port, to->src, to->src_port);
+	reply.key.icmp_type = p->key.icmp_type;
+	reply.key.icmp_code = p->key.icmp_code;
+	reply.key.asker = p->key.asker != 0 ? 1 + !reply.dir : 0;
+	flow_lookup_start(t, &reply);
+	return reply;
+}
+
+bool flow_ends_are_free(
+	const struct flow_table *t, const struct flow_pkt *p, const struct ip_ends *to)
+{
+	const struct flow_pkt reply = reply_to(t, p, to);
+
+	return place_find(t, reply.hash, &reply.key) == 0;
+}
+
+// Sets the second key of a flow that the packet begins.
+static void entry_translate(struct flow_table *t, struct flow *f, const struct flow_pkt *p,
+	const struct flow_translation *translation)
+{
+	const struct flow_pkt reply = reply_to(t, p, &translation->to);
+
+	*flow_nat(t, f) = (struct flow_nat){.key = reply.key,
+		.hash = reply.hash,
+		.rule = {translation->rule[0], translation->rule[1]},
+		.sender = reply.dir};
+	f->dir[!p->dir].key = p->v4 ? flow_brief_of(&reply.key) : FLOW_BRIEF_V6_SECOND;
+}
+
+// Makes the entry live: its word is complete before a look-up finds it.
+static void entry_begin(struct flow *f, uint32_t word)
+{
+	atomic_store_explicit(&f->word, word, memory_order_release);
+	for (unsigned int dir = 0; dir < 2; dir++) // nobody else has it yet
+		atomic_store_explicit(&f->dir[dir].by,
+			(uint64_t)flow_word_copy(word, dir) << FLOW_SHOWN_SHIFT,
+			memory_order_relaxed);
+}
+
+// Under the locks: whether there is room for the second key as well.
+static bool has_room(const struct bucket *first, const struct bucket *second)
+{
+	return bucket_fill(first) + (first == second) < BUCKET_SLOTS &&
+	       (second == NULL || bucket_fill(second) < BUCKET_SLOTS);
+}
+
+// Puts an entry into the table. Returns 0; -EEXIST: there is one with its key by now, at *place;
+// -EADDRINUSE: another flow has its second key; -ENOSPC: the buckets are full.
+static int link_entry(struct flow_table *t, struct flow *f, uint32_t word, uint32_t *place)
+{
+	const struct flow_nat *nat = (word & FLOW_TRANSLATED) != 0 ? flow_nat(t, f) : NULL;
+	struct bucket *first, *second;
+	struct locked locked;
+	int rc = 0;
+
+	buckets_lock(t, &locked, f->hash, nat != NULL ? &nat->hash : NULL);
+	*place = place_find(t, f->hash, &f->key);
+	first = choose_bucket(t, f->hash);
+	second = nat != NULL ? choose_bucket(t, nat->hash) : NULL;
+	if (*place != 0)
+		rc = -EEXIST;
+	else if (nat != NULL && place_find(t, nat->hash, &nat->key) != 0)
+		rc = -EADDRINUSE;
+	else if (!has_room(first, second))
+		rc = -ENOSPC;
+	if (rc == 0) {
+		*place = first_place(t, f);
+		entry_begin(f, word);
+		bucket_set(first, f->hash, *place);
+	}
+	if (rc == 0 && nat != NULL)
+		bucket_set(second, nat->hash, second_place(t, f, word));
+	buckets_unlock(&locked);
+	return rc;
+}
+
+bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f)
+{
+	uint32_t word = atomic_fetch_or_explicit(&f->word, FLOW_REMOVED, memory_order_acq_rel);
+	uint64_t held = FLOW_HELD;
+
+	if ((word & FLOW_REMOVED) != 0)
+		return false;
+	flow_word_show(f);
+	if ((word & FLOW_COUNTED) != 0) {
+		flow_source_subtract(t, f, word);
+		held += FLOW_UNESTABLISHED;
+	}
+	flow_holder_subtract(&t->holders, f->holder, held);
+	slot_clear(t, f->hash, first_place(t, f));
+	if ((word & FLOW_TRANSLATED) != 0)
+		slot_clear(t, flow_nat(t, f)->hash, second_place(t, f, word));
+	flow_pool_retire(t, w, f);
+	return true;
+}
+
+static enum drop flow_refuse(struct flow_worker *w, enum drop reason)
+{
+	count(&w->counters.refused[reason]);
+	return reason;
+}
+
+// Whether the holder may add a flow without evicting another's. It must leave room free for the
+// others, so that no number of holders can fill the table.
+static bool may_grow(struct flow_table *t, uint32_t holder)
+{
+	return flow_holder_count(&t->holders, holder).flows <
+	       (uint64_t)flow_pool_free(t) * FLOW_HOLDER_SHARE;
+}
+
+// Takes an entry and puts it into the table. Returns as link_entry(), or -ENOMEM.
+static int entry_add(struct flow_table *t, struct flow_worker *w, const struct flow_pkt *p,
+	const struct flow_translation *translation, uint32_t word, uint32_t holder, uint32_t now,
+	uint32_t *place)
+{
+	uint32_t number = flow_pool_take(t, w);
+	struct flow *f = &t->entry[number];
+	int rc;
+
+	if (number == 0)
+		return -ENOMEM;
+	entry_init(f, p, holder, now);
+	if (translation != NULL) {
+		entry_translate(t, f, p, translation);
+		word |= FLOW_TRANSLATED;
+	}
+	flow_source_add(t, f, word);
+	flow_holder_add(&t->holders, holder, FLOW_HELD + FLOW_UNESTABLISHED);
+	rc = link_entry(t, f, word | FLOW_COUNTED, place);
+	if (rc == 0)
+		return 0;
+	flow_source_subtract(t, f, word);
+	flow_holder_subtract(&t->holders, holder, FLOW_HELD + FLOW_UNESTABLISHED);
+	flow_pool_give(t, w, number); // it was never visible
+	return rc;
+}
+
+enum drop flow_insert(struct flow_table *t, unsigned int worker, struct flow_pkt *p,
+	const struct flow_translation *translation, uint32_t holder, uint32_t now,
+	struct flow **flow)
+{
+	struct flow_worker *w = &t->worker[worker];
+	const struct ip_addr *source = &p->key.addr[p->dir];
+	uint32_t limit = atomic_load_explicit(&t->source_limit, memory_order_relaxed);
+	struct flow_dir *own;
+	enum drop reason;
+	uint32_t word = ct_begin(t, p, &reason), place = 0;
+	int rc;
+
+	if (word == 0)
+		return flow_refuse(w, reason);
+	if (limit != 0 && flow_sources_count(&t->sources, source) >= limit)
+		return flow_refuse(w, DROP_FLOW_SOURCE_LIMIT);
+
+	if (limit != 0)
+		word |= FLOW_OF_SOURCE;
+
+	if (!may_grow(t, holder) && !flow_evict(t, w, p->hash, holder, now))
+		return flow_refuse(w, DROP_FLOW_TABLE_FULL);
+	rc = entry_add(t, w, p, translation, word, holder, now, &place);
+	own = flow_line(t, place ^ p->dir);
+	*flow = flow_of_dir(own);
+	switch (rc) {
+	case 0:
+		count(&w->counters.created);
+		return DROP_NONE;
+	case -EEXIST:
+		// Of a translated flow replies have another key.
+		if (!is_of_dir(t, own, &p->key))
+			return flow_refuse(w, DROP_CT_INVALID);
+		flow_of_packet(own, p);
+		return DROP_NONE;
+	case -EADDRINUSE:
+		return flow_refuse(w, DROP_NAT_PORTS);
+	default:
+		return flow_refuse(w, DROP_FLOW_TABLE_FULL);
+	}
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A flow whose packets are translated has two keys: one of packets as the end that began sends
+// them, and one of replies as they come back. Each is in the table, in a slot of its own, so that
+// no two flows have the same ends after translation: ports are in use as long as their slot is.
+// The ends of a packet after translation are those of the other key, reversed.
+//
+// Written by the worker that inserts the flow, before it is visible; constant from then on.
+#pragma once
+
+#include "flow_pkt.h"
+#include "ip_translate.h"
+
+struct flow_nat {
+	struct flow_key key; // of replies
+	uint32_t hash;       // of the key
+	uint16_t rule[2];    // numbers of the rules that translate destination and source; 0: none
+	uint8_t sender;      // the end of the key that sends the replies
+} __rte_cache_aligned;
+
+static_assert(sizeof(struct flow_nat) == 64, "one cache line");
+
+// The ends after translation of packets from the end that began.
+struct flow_translation {
+	struct ip_ends to;
+	uint16_t rule[2];
+};
+
+// The ends of packets of a key that one end of it sends.
+static inline struct ip_ends flow_key_ends(const struct flow_key *key, unsigned int from)
+{
+	return (struct ip_ends){
+		key->addr[from], key->addr[!from], key->port[from], key->port[!from]};
+}

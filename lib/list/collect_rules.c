@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rules of the firewall and of network address translation.
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "collect.h"
+#include "control.h"
+#include "decisions.h"
+
+static const char *rule_port(const struct snapshot *s, uint32_t port)
+{
+	return port == CLASSIFIER_ANY ? "any" : s->iface[port].name;
+}
+
+// The fallback matches whatever the rules do not.
+static const struct end_view any_end = {
+	.family = IP_ANY, .proto = PROTO_ANY, .ports = {0, ACL_PORT_OPAQUE}};
+
+bool collect_rules(void *view, const struct control *c, unsigned int i)
+{
+	const struct snapshot *s = c->snapshot;
+	struct rules_view *v = view;
+
+	if (i >= rule_set_count(s->rules))
+		return false;
+
+	const struct rule *r = rule_set_at(s->rules, i);
+	const struct classifier_match *m = &r->match;
+	bool last = i + 1 == rule_set_count(s->rules);
+	unsigned int states = last ? UINT_MAX : r->states;
+
+	*v = (struct rules_view){
+		.action = rule_action_names[r->action],
+		.host = r->scope == RULE_HOST,
+		.log = r->log,
+		.in = rule_port(s, last ? CLASSIFIER_ANY : r->match.in),
+		.out = rule_port(s, last ? CLASSIFIER_ANY : r->match.out),
+		.tunnel = last ? "" : c->conf->rules[i].tunnel,
+		.source = last ? any_end
+			       : (struct end_view){m->source, m->family, m->proto, m->source_port},
+		.destination = last ? any_end
+				    : (struct end_view){m->destination, m->family, m->proto,
+					      m->destination_port},
+		.did = decisions_sum(s->objects->decisions[DECIDER_RULE], r->number),
+	};
+	snprintf(v->name, sizeof(v->name), "%s", r->name);
+	for (unsigned int k = 0; k < RULE_STATES; k++)
+		if ((states & 1u << k) != 0) {
+			strcat(v->states, v->states[0] != '\0' ? "," : "");
+			strcat(v->states, rule_state_names[k]);
+		}
+	return true;
+}
+
+static void nat_to(struct nat_view *v, const struct nat_rule *r)
+{
+	const struct ip_prefix prefix = {r->first, r->len};
+	char first[IP_ADDR_STRLEN], last[IP_ADDR_STRLEN];
+
+	if (r->port)
+		strcpy(v->to, "port");
+	else if (r->action != NAT_ACCEPT && r->len == 0)
+		snprintf(v->to, sizeof(v->to), "%s-%s", ip_addr_format(first, &r->first),
+			ip_addr_format(last, &r->last));
+	else if (r->action != NAT_ACCEPT)
+		ip_prefix_format(v->to, &prefix);
+	if (r->port_max > r->port_min)
+		snprintf(v->to_port, sizeof(v->to_port), "%u-%u", r->port_min, r->port_max);
+	else if (r->port_min != 0)
+		snprintf(v->to_port, sizeof(v->to_port), "%u", r->port_min);
+}
+
+bool collect_nat(void *view, const struct control *c, unsigned int i)
+{
+	const struct snapshot *s = c->snapshot;
+	struct nat_view *v = view;
+
+	if (i >= nat_set_count(s->nat))
+		return false;
+
+	const struct nat_rule *r = nat_set_at(s->nat, i);
+	const struct classifier_match *m = &r->match;
+
+	*v = (struct nat_view){
+		.action = nat_action_names[r->action],
+		.in = rule_port(s, m->in),
+		.out = rule_port(s, m->out),
+		.source = {m->source, m->family, m->proto, m->source_port},
+		.destination = {m->destination, m->family, m->proto, m->destination_port},
+		.did = decisions_sum(s->objects->decisions[DECIDER_NAT], r->number),
+	};
+	snprintf(v->name, sizeof(v->name), "%s", r->name);
+	nat_to(v, r);
+	return true;
+}

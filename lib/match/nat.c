@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Each end has a classifier of its own; rules of NAT_ACCEPT are in both.
+#include "nat.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define PART 32 // rules
+
+struct nat_set {
+	struct classifier *classifier[NAT_ENDS];
+	unsigned int n;
+	struct nat_rule rule[];
+};
+
+static int compile(struct nat_set *s, enum nat_end end)
+{
+	struct classifier_rule *rules = calloc(s->n + 1, sizeof(*rules));
+	unsigned int n = 0;
+
+	if (rules == NULL)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < s->n; i++)
+		if (s->rule[i].action == NAT_ACCEPT || s->rule[i].end == end)
+			rules[n++] = (struct classifier_rule){.index = i,
+				.categories = 1,
+				.match = s->rule[i].match,
+				.tunnel_max = UINT32_MAX};
+	s->classifier[end] = classifier_new(rules, n, PART, 1);
+	free(rules);
+	return s->classifier[end] != NULL ? 0 : -errno;
+}
+
+struct nat_set *nat_set_new(const struct nat_rule rules[], unsigned int n)
+{
+	struct nat_set *s = calloc(1, sizeof(*s) + n * sizeof(s->rule[0]));
+	int rc = 0;
+
+	if (s == NULL)
+		return NULL;
+	s->n = n;
+	memcpy(s->rule, rules, n * sizeof(s->rule[0]));
+	for (enum nat_end end = 0; end < NAT_ENDS && rc == 0; end++)
+		rc = compile(s, end);
+	if (rc == 0)
+		return s;
+	nat_set_free(s);
+	errno = -rc;
+	return NULL;
+}
+
+void nat_set_free(struct nat_set *s)
+{
+	for (enum nat_end end = 0; s != NULL && end < NAT_ENDS; end++)
+		classifier_free(s->classifier[end]);
+	free(s);
+}
+
+unsigned int nat_set_count(const struct nat_set *s)
+{
+	return s != NULL ? s->n : 0;
+}
+
+const struct nat_rule *nat_set_at(const struct nat_set *s, unsigned int i)
+{
+	return &s->rule[i];
+}
+
+const struct nat_rule *nat_set_numbered(const struct nat_set *s, uint16_t number)
+{
+	for (unsigned int i = 0; i < nat_set_count(s); i++)
+		if (s->rule[i].number == number)
+			return &s->rule[i];
+	return NULL;
+}
+
+const struct nat_rule *nat_set_find(
+	const struct nat_set *s, enum nat_end end, const struct classifier_key *packet)
+{
+	uint32_t found = classifier_find(s->classifier[end], packet, 0);
+	const struct nat_rule *rule = found != 0 ? &s->rule[found - 1] : NULL;
+
+	return rule != NULL && rule->action != NAT_ACCEPT ? rule : NULL;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rules of network address translation: an ordered list, asked for each end of the first packet of
+// a flow; the first that matches decides. Immutable: built by the control thread as part of a
+// snapshot, read by all workers.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "addr.h"
+#include "classifier.h"
+#include "nat_model.h"
+
+#define NAT_NAME_MAX 32
+
+struct nat_rule {
+	char name[NAT_NAME_MAX];
+	enum nat_action action;
+	enum nat_end end; // that is translated; of NAT_ACCEPT: none is
+	struct classifier_match match;
+	struct ip_addr first, last;  // addresses that the end becomes
+	uint8_t len;                 // of their prefix, of NAT_NETMAP
+	bool port;                   // instead: those of the interface that the packet leaves by
+	bool random;                 // new ports of sources are chosen at random
+	uint16_t port_min, port_max; // new ports, host byte order; 0: none are given
+	uint16_t number;             // names it in flows and counters; not 0
+};
+
+struct nat_set;
+
+// Makes a set of copies of n rules. NULL with errno ENOMEM, or that of librte_acl.
+struct nat_set *nat_set_new(const struct nat_rule rules[], unsigned int n);
+
+// NULL is allowed.
+void nat_set_free(struct nat_set *s);
+
+unsigned int nat_set_count(const struct nat_set *s);
+const struct nat_rule *nat_set_at(const struct nat_set *s, unsigned int i);
+
+// The rule with a number; NULL: the set has none. Any thread.
+const struct nat_rule *nat_set_numbered(const struct nat_set *s, uint16_t number);
+
+// The rule that translates an end of the packet; NULL: none does, or one of NAT_ACCEPT comes first.
+// Workers.
+const struct nat_rule *nat_set_find(
+	const struct nat_set *s, enum nat_end end, const struct classifier_key *packet);

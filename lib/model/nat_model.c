@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "nat_model.h"
+
+#include <stddef.h>
+
+const char *const nat_action_names[] = {
+	[NAT_ACCEPT] = "accept",
+	[NAT_SOURCE] = "source",
+	[NAT_DESTINATION] = "destination",
+	[NAT_NETMAP] = "netmap",
+	NULL,
+};

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Network address translation, packet by packet: which packets leave, how replies return, and which
+// packets are dropped.
+#include <netinet/in.h>
+
+#include "flow_site.h"
+#include "peer.h"
+
+#define CLIENT "10.1.0.5"
+#define OTHER  "10.1.0.6"
+#define SERVER "198.51.100.7"
+#define OWN    "192.0.2.1"
+
+// Of the wire: between own address and the servers.
+#define POLICIES                                                                                   \
+	",{ name = \"own\"; local = \"192.0.2.1\"; remote = \"198.51.100.0/24\"; action = "        \
+	"\"bypass\"; }"
+#define MASQUERADE                                                                                 \
+	"nat = ( { name = \"out\"; action = \"source\"; out = \"wan\"; to = \"port\"; "            \
+	"destination = \"198.51.100.0/24\"; } );"
+
+struct ends {
+	const char *src;
+	uint16_t sport;
+	const char *dst;
+	uint16_t dport;
+};
+
+// The checksum of a TCP, UDP or ICMP packet.
+static unsigned int upper_checksum(const uint8_t *packet, unsigned int len)
+{
+	uint8_t all[FRAME_MAX] = {0};
+	const unsigned int upper = len - IP_LEN;
+
+	if (packet[9] == IPPROTO_ICMP)
+		return checksum(packet + IP_LEN, upper);
+	memcpy(all, packet + 12, 8);
+	put16(all + 8, packet[9]);
+	put16(all + 10, upper);
+	memcpy(all + 12, packet + IP_LEN, upper);
+	return checksum(all, 12 + upper);
+}
+
+static uint16_t packet_write(uint8_t *out, uint8_t proto, struct ends e)
+{
+	uint16_t len =
+		ip_write(out, (struct ipv4)FROM_TO(e.src, e.dst, .proto = proto, .sport = e.sport,
+				      .dport = e.dport, .icmp_type = e.dport == 0 ? 0 : 8));
+	unsigned int at = IP_LEN + (proto == IPPROTO_TCP ? 16 : proto == IPPROTO_UDP ? 6 : 2);
+
+	if (proto == IPPROTO_ICMP)
+		put16(out + IP_LEN + 4, e.sport);
+	put16(out + at, 0);
+	put16(out + at, upper_checksum(out, len));
+	return len;
+}
+
+static struct frame frame_of(uint16_t port, uint8_t proto, struct ends e)
+{
+	uint8_t packet[FRAME_MAX];
+	uint16_t len = packet_write(packet, proto, e);
+
+	return frame_raw(port, packet, len);
+}
+
+static void expect_ends(const struct frame *f, struct ends e)
+{
+	const uint8_t *p = frame_packet(f);
+	const bool icmp = p[9] == IPPROTO_ICMP;
+
+	assert_int_equal(checksum(p, IP_LEN), 0);
+	assert_int_equal(upper_checksum(p, be16(p + 2)), 0);
+	assert_int_equal(be32(p + 12), ip_number(e.src));
+	assert_int_equal(be32(p + 16), ip_number(e.dst));
+	assert_int_equal(be16(p + IP_LEN + (icmp ? 4 : 0)), e.sport);
+	if (!icmp)
+		assert_int_equal(be16(p + IP_LEN + 2), e.dport);
+}
+
+// One packet, which leaves as another.
+static void expect_translated(struct gateway *g, uint16_t in, uint8_t proto, struct ends from,
+	uint16_t out, struct ends to)
+{
+	const struct frame f = frame_of(in, proto, from);
+
+	expect_ends(gateway_expect_sent(g, &f, out), to);
+}
+
+static void test_masquerade(void **state)
+{
+	static const uint8_t protos[] = {IPPROTO_UDP, IPPROTO_TCP};
+	struct gateway *g = site_a((struct site){.policies = POLICIES, .more = MASQUERADE});
+
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(protos); i++) {
+		struct frame reply;
+
+		for (unsigned int again = 0; again < 2; again++) { // decided, and by the decision
+			expect_translated(g, LAN, protos[i],
+				(struct ends){CLIENT, 4000, SERVER, 53}, WAN,
+				(struct ends){OWN, 4000, SERVER, 53});
+			reply = frame_of(WAN, protos[i], (struct ends){SERVER, 53, OWN, 4000});
+			if (protos[i] == IPPROTO_TCP) { // SYN, ACK
+				uint8_t *tcp = reply.b + ETH_LEN + IP_LEN;
+
+				tcp[13] = 0x12;
+				put32(tcp + 8, be32(tcp + 4));
+				continue;
+			}
+			expect_ends(gateway_expect_sent(g, &reply, LAN),
+				(struct ends){SERVER, 53, CLIENT, 4000});
+		}
+	}
+	gateway_free(g);
+}
+
+static void test_ports_are_kept_or_changed(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = POLICIES, .more = MASQUERADE});
+	struct frame f = frame_of(LAN, IPPROTO_UDP, (struct ends){OTHER, 4000, SERVER, 53}), reply;
+	const struct frame *sent;
+	uint16_t port;
+
+	(void)state;
+	expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53}, WAN,
+		(struct ends){OWN, 4000, SERVER, 53});
+	sent = gateway_expect_sent(g, &f, WAN);
+	port = be16(frame_packet(sent) + IP_LEN);
+	assert_in_range(port, 1024, 65535);
+	assert_int_not_equal(port, 4000);
+	expect_ends(sent, (struct ends){OWN, port, SERVER, 53});
+	// The same port serves another destination.
+	expect_translated(g, LAN, IPPROTO_UDP, (struct ends){OTHER, 4000, "198.51.100.8", 53}, WAN,
+		(struct ends){OWN, 4000, "198.51.100.8", 53});
+	// Each reply comes to its client; that of the other has no static neighbour.
+	expect_translated(g, WAN, IPPROTO_UDP, (struct ends){SERVER, 53, OWN, 4000}, LAN,
+		(struct ends){SERVER, 53, CLIENT, 4000});
+	reply = frame_of(WAN, IPPROTO_UDP, (struct ends){SERVER, 53, OWN, port});
+	gateway_pass(g, &reply, 1);
+	assert_int_equal(g->w->n_held, 1);
+	gateway_free(g);
+}
+
+static void test_ping(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = POLICIES, .more = MASQUERADE});
+
+	(void)state;
+	expect_translated(g, LAN, IPPROTO_ICMP, (struct ends){CLIENT, 77, SERVER, 1}, WAN,
+		(struct ends){OWN, 77, SERVER, 1});
+	expect_translated(g, WAN, IPPROTO_ICMP, (struct ends){SERVER, 77, OWN, 0}, LAN,
+		(struct ends){SERVER, 77, CLIENT, 0});
+	gateway_free(g);
+}
+
+// A packet to the untranslated end of a flow is no reply to it, nor does it begin a flow.
+static void test_untranslated_reply_is_dropped(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = POLICIES, .more = MASQUERADE});
+	struct frame f = frame_of(WAN, IPPROTO_UDP, (struct ends){SERVER, 53, CLIENT, 4000});
+
+	(void)state;
+	expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53}, WAN,
+		(struct ends){OWN, 4000, SERVER, 53});
+	gateway_expect_drop(g, &f, DROP_CT_INVALID);
+	gateway_free(g);
+}
+
+static void test_port_forwarding(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = POLICIES,
+		.more = "nat = ( { name = \"web\"; action = \"destination\"; in = \"wan\"; "
+			"destination = "
+			"\"192.0.2.1\"; proto = \"udp\"; destination_port = \"80-89\"; to = "
+			"\"10.1.0.5\"; "
+			"to_port = \"8080-8089\"; } );"});
+
+	(void)state;
+	for (unsigned int again = 0; again < 2; again++) {
+		expect_translated(g, WAN, IPPROTO_UDP, (struct ends){SERVER, 999, OWN, 82}, LAN,
+			(struct ends){SERVER, 999, CLIENT, 8082});
+		expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 8082, SERVER, 999},
+			WAN, (struct ends){OWN, 82, SERVER, 999});
+	}
+	gateway_free(g);
+}
+
+// A host inside reaches the port by the outer address: both ends are translated.
+static void test_hairpin(void **state)
+{
+	struct gateway *g = site_a(
+		(struct site){.policies = POLICIES
+			      ",{ name = \"lan\"; local = "
+			      "\"0.0.0.0/0\"; remote = \"10.1.0.0/24\"; action = \"bypass\"; }",
+			.more = "nat = ( { name = \"web\"; action = \"destination\"; destination = "
+				"\"192.0.2.1\"; "
+				"proto = \"udp\"; destination_port = \"80\"; to = \"10.1.0.5\"; },"
+				"{ name = \"hairpin\"; action = \"source\"; source = "
+				"\"10.1.0.0/24\"; destination = "
+				"\"10.1.0.5\"; to = \"port\"; } );"});
+
+	(void)state;
+	expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 999, OWN, 80}, LAN,
+		(struct ends){"10.1.0.1", 999, CLIENT, 80});
+	expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 80, "10.1.0.1", 999}, LAN,
+		(struct ends){OWN, 80, CLIENT, 999});
+	gateway_free(g);
+}
+
+// The policy of the tunnel sees the ends on the wire; packets out of it are translated back after
+// its policy has been checked. Either end begins.
+static void test_netmap_through_a_tunnel(void **state)
+{
+	struct gateway *g = site_a(
+		(struct site){.more = "nat = ( { name = \"as-lan\"; action = \"netmap\"; source = "
+				      "\"10.7.0.0/24\"; "
+				      "destination = \"10.2.0.0/16\"; to = \"10.1.0.0/24\"; },"
+				      "{ name = \"back\"; action = \"netmap\"; source = "
+				      "\"10.2.0.0/16\"; destination = "
+				      "\"10.1.0.0/24\"; to = \"10.7.0.0/24\"; } );"});
+	struct peer to_b = peer_new(g, "to-b"), from_b = peer_new(g, "from-b");
+	struct frame f =
+		frame_of(DMZ, IPPROTO_UDP, (struct ends){"10.7.0.5", 1000, "10.2.0.5", 53});
+	struct frame inner = {.len = ETH_LEN};
+	uint8_t packet[FRAME_MAX];
+	uint16_t len;
+
+	(void)state;
+	inner.len += peer_open(&to_b, gateway_expect_sent(g, &f, WAN), inner.b + ETH_LEN);
+	expect_ends(&inner, (struct ends){"10.1.0.5", 1000, "10.2.0.5", 53});
+	len = packet_write(packet, IPPROTO_UDP, (struct ends){"10.2.0.5", 53, "10.1.0.5", 1000});
+	f = peer_seal_packet(&from_b, 1, packet, len);
+	expect_ends(
+		gateway_expect_sent(g, &f, DMZ), (struct ends){"10.2.0.5", 53, "10.7.0.5", 1000});
+	len = packet_write(packet, IPPROTO_UDP, (struct ends){"10.2.0.6", 2000, "10.1.0.5", 80});
+	f = peer_seal_packet(&from_b, 2, packet, len);
+	expect_ends(
+		gateway_expect_sent(g, &f, DMZ), (struct ends){"10.2.0.6", 2000, "10.7.0.5", 80});
+	f = frame_of(DMZ, IPPROTO_UDP, (struct ends){"10.7.0.5", 80, "10.2.0.6", 2000});
+	inner.len = (uint16_t)(ETH_LEN + peer_open(&to_b, gateway_expect_sent(g, &f, WAN),
+						 inner.b + ETH_LEN));
+	expect_ends(&inner, (struct ends){"10.1.0.5", 80, "10.2.0.6", 2000});
+	peer_free(&to_b);
+	peer_free(&from_b);
+	gateway_free(g);
+}
+
+// A router on the path reports the packet as it was on the wire.
+static void test_error_is_translated_back(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = POLICIES, .more = MASQUERADE});
+	struct frame out = frame_of(LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53}),
+		     error;
+	const uint8_t *packet, *quoted;
+	uint8_t buf[FRAME_MAX];
+
+	(void)state;
+	out = *gateway_expect_sent(g, &out, WAN);
+	error = frame_raw(
+		WAN, buf, error_write(buf, "198.51.100.99", OWN, 11, 0, frame_packet(&out)));
+	packet = frame_packet(gateway_expect_sent(g, &error, LAN));
+	quoted = packet + IP_LEN + 8;
+	assert_int_equal(be32(packet + 12), ip_number("198.51.100.99"));
+	assert_int_equal(be32(packet + 16), ip_number(CLIENT));
+	assert_int_equal(checksum(packet, IP_LEN), 0);
+	assert_int_equal(checksum(packet + IP_LEN, be16(packet + 2) - IP_LEN), 0);
+	assert_int_equal(checksum(quoted, IP_LEN), 0);
+	assert_int_equal(be32(quoted + 12), ip_number(CLIENT));
+	assert_int_equal(be16(quoted + IP_LEN), 4000);
+	gateway_free(g);
+}
+
+// So does the gateway itself.
+static void test_own_error_is_about_the_received_packet(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = POLICIES, .more = MASQUERADE});
+	struct frame f = frame_of(LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53});
+	const struct icmp_error time_exceeded = {11, 0, 0};
+
+	(void)state;
+	gateway_expect_sent(g, &f, WAN);
+	f.b[ETH_LEN + 8] = 1; // time to live
+	ip_checksum_update(f.b + ETH_LEN);
+	gateway_expect_drop(g, &f, DROP_TTL);
+	assert_int_equal(g->n_sent, 1);
+	expect_error(frame_packet(&g->sent[0]), frame_packet_len(&g->sent[0]), time_exceeded,
+		"10.1.0.1", CLIENT, &f);
+	gateway_free(g);
+}
+
+static void test_rules_see_the_forwarded_packet(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = POLICIES,
+		.more = MASQUERADE "default_action = \"drop\";"
+				   "rules = ( { name = \"client\"; action = \"accept\"; source = "
+				   "\"10.1.0.5\"; out = \"wan\"; } );"});
+	struct frame f = frame_of(LAN, IPPROTO_UDP, (struct ends){OTHER, 4000, SERVER, 53});
+
+	(void)state;
+	expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53}, WAN,
+		(struct ends){OWN, 4000, SERVER, 53});
+	expect_translated(g, WAN, IPPROTO_UDP, (struct ends){SERVER, 53, OWN, 4000}, LAN,
+		(struct ends){SERVER, 53, CLIENT, 4000});
+	gateway_expect_drop(g, &f, DROP_RULE_DROP);
+	gateway_free(g);
+}
+
+static void test_exhausted(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = POLICIES,
+		.more = "nat = ( { name = \"out\"; action = \"source\"; proto = \"udp\"; out = "
+			"\"wan\"; to = "
+			"\"port\"; to_port = \"5000-5003\"; } );"});
+	bool used[4] = {false};
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		const struct frame f = frame_of(
+			LAN, IPPROTO_UDP, (struct ends){CLIENT, (uint16_t)(100 + i), SERVER, 53});
+		uint16_t port = be16(frame_packet(gateway_expect_sent(g, &f, WAN)) + IP_LEN);
+
+		assert_in_range(port, 5000, 5003);
+		assert_false(used[port - 5000]);
+		used[port - 5000] = true;
+	}
+	const struct frame f = frame_of(LAN, IPPROTO_UDP, (struct ends){CLIENT, 200, SERVER, 53});
+
+	gateway_expect_drop(g, &f, DROP_NAT_PORTS);
+	gateway_free(g);
+}
+
+// A binding lives as long as its flow.
+static void test_reload_without_the_rule(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = POLICIES, .more = MASQUERADE});
+
+	(void)state;
+	expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53}, WAN,
+		(struct ends){OWN, 4000, SERVER, 53});
+	flow_gateway_reload(g, "", (struct site){.policies = POLICIES});
+	expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53}, WAN,
+		(struct ends){OWN, 4000, SERVER, 53});
+	expect_translated(g, WAN, IPPROTO_UDP, (struct ends){SERVER, 53, OWN, 4000}, LAN,
+		(struct ends){SERVER, 53, CLIENT, 4000});
+	expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 4001, SERVER, 53}, WAN,
+		(struct ends){CLIENT, 4001, SERVER, 53});
+	gateway_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_masquerade),
+		pipeline_test(test_ports_are_kept_or_changed),
+		pipeline_test(test_ping),
+		pipeline_test(test_untranslated_reply_is_dropped),
+		pipeline_test(test_port_forwarding),
+		pipeline_test(test_hairpin),
+		pipeline_test(test_netmap_through_a_tunnel),
+		pipeline_test(test_error_is_translated_back),
+		pipeline_test(test_own_error_is_about_the_received_packet),
+		pipeline_test(test_rules_see_the_forwarded_packet),
+		pipeline_test(test_exhausted),
+		pipeline_test(test_reload_without_the_rule),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Flows with two keys: packets with either find the flow, and no two flows have the same ends.
+#include "flows.h"
+
+#define PUBLIC  0xc6336401 // 198.51.100.1
+#define CLIENTS 40
+#define SERVERS 3
+#define PORTS   8 // of a client, and of the public address
+
+static struct flow_pkt udp(uint32_t src, uint16_t sport, uint32_t dst, uint16_t dport)
+{
+	uint8_t buf[PACKET_MAX];
+
+	return flow_pkt_of(packet_udp(buf, src, dst, sport, dport));
+}
+
+static struct ip_ends ends(uint32_t src, uint16_t sport, uint32_t dst, uint16_t dport)
+{
+	return (struct ip_ends){ip_addr_from_v4(rte_cpu_to_be_32(src)),
+		ip_addr_from_v4(rte_cpu_to_be_32(dst)), rte_cpu_to_be_16(sport),
+		rte_cpu_to_be_16(dport)};
+}
+
+static enum drop insert(
+	struct flows *s, struct flow_pkt *p, const struct ip_ends *to, struct flow **f)
+{
+	const struct flow_translation translation = {*to, {7, 9}};
+
+	flow_lookup_start(s->t, p);
+	return flow_insert(s->t, 0, p, &translation, 0, 0, f);
+}
+
+static struct flow *find(const struct flows *s, struct flow_pkt *p)
+{
+	struct flow *f;
+
+	flows_find(s->t, p, &f, 1);
+	return f;
+}
+
+static void init(struct flows *s)
+{
+	flows_init(s, 10000, 1, NULL);
+	assert_int_equal(flow_table_translate(s->t), 0);
+}
+
+// The lower address first, and the higher: the ends of both keys in each order.
+static void test_keys(void **state)
+{
+	static const uint32_t server[] = {0x01010101, 0xdddddddd};
+	static const uint32_t own_addr[] = {0x00000102, PUBLIC, 0xeeeeeeee};
+
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(server) * RTE_DIM(own_addr); i++) {
+		const uint32_t to = server[i % 2], from = own_addr[i / 2];
+		struct flow_pkt p = udp(HOST_A, 1000, to, 53), reply = udp(to, 53, from, 2000),
+				back = udp(to, 53, HOST_A, 1000), own = udp(from, 2000, to, 53);
+		const struct ip_ends sent = ends(from, 2000, to, 53);
+		struct flows s;
+		struct flow *f, *g;
+
+		init(&s);
+		assert_int_equal(insert(&s, &p, &sent, &f), DROP_NONE);
+		assert_ptr_equal(find(&s, &p), f);
+		assert_ptr_equal(find(&s, &reply), f);
+		assert_int_equal(reply.dir, !p.dir);
+		assert_int_equal(flow_word_initiator(flow_word(f)), p.dir);
+		assert_ptr_equal(flows_find_one(s.t, &reply), f);
+		// Untranslated, neither reply nor translated packet are of the flow, and may begin
+		// none.
+		assert_null(find(&s, &back));
+		assert_null(find(&s, &own));
+		flow_lookup_start(s.t, &back);
+		assert_int_equal(flow_insert(s.t, 0, &back, NULL, 0, 0, &g), DROP_CT_INVALID);
+		flow_lookup_start(s.t, &own);
+		assert_int_equal(flow_insert(s.t, 0, &own, NULL, 0, 0, &g), DROP_CT_INVALID);
+		flow_remove(s.t, 0, f);
+		assert_null(find(&s, &p));
+		assert_null(find(&s, &reply));
+		flows_round(&s, 0);
+		flows_fini(&s);
+	}
+}
+
+static void test_ends_are_used_once(void **state)
+{
+	struct flow_pkt a = udp(HOST_A, 1000, HOST_B, 53), b = udp(HOST_A + 1, 1000, HOST_B, 53),
+			c = udp(PUBLIC, 3000, HOST_B, 53);
+	const struct ip_ends to = ends(PUBLIC, 1000, HOST_B, 53),
+			     of_c = ends(PUBLIC, 3000, HOST_B, 53);
+	struct flows s;
+	struct flow *f, *g;
+
+	(void)state;
+	init(&s);
+	assert_int_equal(insert(&s, &a, &to, &f), DROP_NONE);
+	assert_int_equal(insert(&s, &b, &to, &g), DROP_NAT_PORTS);
+	assert_int_equal(flow_count(s.t), 1);
+	// An untranslated flow has them already.
+	flow_lookup_start(s.t, &c);
+	assert_int_equal(flow_insert(s.t, 0, &c, NULL, 0, 0, &g), DROP_NONE);
+	assert_int_equal(insert(&s, &b, &of_c, &g), DROP_NAT_PORTS);
+	// Of two first packets of one flow the second finds the flow of the first.
+	assert_int_equal(insert(&s, &a, &of_c, &g), DROP_NONE);
+	assert_ptr_equal(g, f);
+	flow_remove(s.t, 0, f);
+	assert_int_equal(insert(&s, &b, &to, &g), DROP_NONE);
+	flows_fini(&s);
+}
+
+static void test_view(void **state)
+{
+	struct flow_filter filter = {.addr = {ip_addr_from_v4(RTE_BE32(PUBLIC)), 128}};
+	struct flow_pkt p = udp(HOST_A, 1000, HOST_B, 53);
+	const struct ip_ends to = ends(PUBLIC, 2000, HOST_B, 53);
+	uint32_t position = FLOW_LIST_START;
+	struct flow_view view;
+	struct flows s;
+	struct flow *f;
+
+	(void)state;
+	init(&s);
+	assert_int_equal(insert(&s, &p, &to, &f), DROP_NONE);
+	assert_int_equal(flow_list(s.t, &filter, 0, &position, &view, 1), 1);
+	assert_true(view.translated);
+	assert_true(ip_addr_equal(&view.translation.to.src, &to.src));
+	assert_true(ip_addr_equal(&view.translation.to.dst, &to.dst));
+	assert_int_equal(view.translation.to.src_port, to.src_port);
+	assert_int_equal(view.translation.to.dst_port, to.dst_port);
+	assert_int_equal(view.translation.rule[1], 9);
+	flows_fini(&s);
+}
+
+// The flow of each client's port, by a plain list.
+struct model {
+	struct flow_pkt p[CLIENTS * PORTS * SERVERS];
+	struct ip_ends to[CLIENTS * PORTS * SERVERS];
+	struct flow *f[CLIENTS * PORTS * SERVERS];
+};
+
+static bool is_used(const struct model *m, const struct ip_ends *to)
+{
+	for (unsigned int i = 0; i < RTE_DIM(m->f); i++)
+		if (m->f[i] != NULL && memcmp(&m->to[i], to, sizeof(*to)) == 0)
+			return true;
+	return false;
+}
+
+static void check_flow(struct flows *s, const struct model *m, unsigned int i)
+{
+	const struct ip_ends *to = &m->to[i];
+	struct flow_pkt p = m->p[i], reply;
+
+	assert_ptr_equal(find(s, &p), m->f[i]);
+	if (m->f[i] == NULL)
+		return;
+	reply = udp(rte_be_to_cpu_32(ip_addr_v4(&to->dst)), rte_be_to_cpu_16(to->dst_port),
+		rte_be_to_cpu_32(ip_addr_v4(&to->src)), rte_be_to_cpu_16(to->src_port));
+	assert_ptr_equal(find(s, &reply), m->f[i]);
+	assert_int_not_equal(reply.dir, p.dir);
+}
+
+static void test_model(void **state)
+{
+	static struct model m;
+	uint64_t seed = 20261127;
+	unsigned int refused = 0;
+	struct flows s;
+
+	(void)state;
+	init(&s);
+	for (unsigned int i = 0; i < RTE_DIM(m.f); i++)
+		m.p[i] = udp(HOST_A + i / PORTS % CLIENTS, (uint16_t)(1000 + i % PORTS),
+			HOST_B + i / PORTS / CLIENTS, 53);
+	for (unsigned int step = 0; step < 200000; step++) {
+		const unsigned int i = random_below(&seed, RTE_DIM(m.f));
+		const struct ip_ends to =
+			ends(PUBLIC, (uint16_t)(2000 + random_below(&seed, PORTS * 20)),
+				HOST_B + i / PORTS / CLIENTS, 53);
+		struct flow *f;
+		enum drop d;
+
+		check_flow(&s, &m, i);
+		if (m.f[i] != NULL) {
+			flow_remove(s.t, 0, m.f[i]);
+			m.f[i] = NULL;
+			flows_tick(&s, 0, 0);
+			continue;
+		}
+		d = insert(&s, &m.p[i], &to, &f);
+		assert_int_equal(d, is_used(&m, &to) ? DROP_NAT_PORTS : DROP_NONE);
+		refused += d != DROP_NONE;
+		if (d == DROP_NONE) {
+			m.f[i] = f;
+			m.to[i] = to;
+		}
+	}
+	assert_true(refused > 1000);
+	for (unsigned int i = 0; i < RTE_DIM(m.f); i++)
+		check_flow(&s, &m, i);
+	flows_fini(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_ends_are_used_once),
+		cmocka_unit_test(test_view),
+		cmocka_unit_test(test_model),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
