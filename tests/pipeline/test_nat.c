@@ -3,88 +3,8 @@
 // packets are dropped.
 #include <netinet/in.h>
 
-#include "flow_site.h"
 #include "peer.h"
-
-#define CLIENT "10.1.0.5"
-#define OTHER  "10.1.0.6"
-#define SERVER "198.51.100.7"
-#define OWN    "192.0.2.1"
-
-// Of the wire: between own address and the servers.
-#define POLICIES                                                                                   \
-	",{ name = \"own\"; local = \"192.0.2.1\"; remote = \"198.51.100.0/24\"; action = "        \
-	"\"bypass\"; }"
-#define MASQUERADE                                                                                 \
-	"nat = ( { name = \"out\"; action = \"source\"; out = \"wan\"; to = \"port\"; "            \
-	"destination = \"198.51.100.0/24\"; } );"
-
-struct ends {
-	const char *src;
-	uint16_t sport;
-	const char *dst;
-	uint16_t dport;
-};
-
-// The checksum of a TCP, UDP or ICMP packet.
-static unsigned int upper_checksum(const uint8_t *packet, unsigned int len)
-{
-	uint8_t all[FRAME_MAX] = {0};
-	const unsigned int upper = len - IP_LEN;
-
-	if (packet[9] == IPPROTO_ICMP)
-		return checksum(packet + IP_LEN, upper);
-	memcpy(all, packet + 12, 8);
-	put16(all + 8, packet[9]);
-	put16(all + 10, upper);
-	memcpy(all + 12, packet + IP_LEN, upper);
-	return checksum(all, 12 + upper);
-}
-
-static uint16_t packet_write(uint8_t *out, uint8_t proto, struct ends e)
-{
-	uint16_t len =
-		ip_write(out, (struct ipv4)FROM_TO(e.src, e.dst, .proto = proto, .sport = e.sport,
-				      .dport = e.dport, .icmp_type = e.dport == 0 ? 0 : 8));
-	unsigned int at = IP_LEN + (proto == IPPROTO_TCP ? 16 : proto == IPPROTO_UDP ? 6 : 2);
-
-	if (proto == IPPROTO_ICMP)
-		put16(out + IP_LEN + 4, e.sport);
-	put16(out + at, 0);
-	put16(out + at, upper_checksum(out, len));
-	return len;
-}
-
-static struct frame frame_of(uint16_t port, uint8_t proto, struct ends e)
-{
-	uint8_t packet[FRAME_MAX];
-	uint16_t len = packet_write(packet, proto, e);
-
-	return frame_raw(port, packet, len);
-}
-
-static void expect_ends(const struct frame *f, struct ends e)
-{
-	const uint8_t *p = frame_packet(f);
-	const bool icmp = p[9] == IPPROTO_ICMP;
-
-	assert_int_equal(checksum(p, IP_LEN), 0);
-	assert_int_equal(upper_checksum(p, be16(p + 2)), 0);
-	assert_int_equal(be32(p + 12), ip_number(e.src));
-	assert_int_equal(be32(p + 16), ip_number(e.dst));
-	assert_int_equal(be16(p + IP_LEN + (icmp ? 4 : 0)), e.sport);
-	if (!icmp)
-		assert_int_equal(be16(p + IP_LEN + 2), e.dport);
-}
-
-// One packet, which leaves as another.
-static void expect_translated(struct gateway *g, uint16_t in, uint8_t proto, struct ends from,
-	uint16_t out, struct ends to)
-{
-	const struct frame f = frame_of(in, proto, from);
-
-	expect_ends(gateway_expect_sent(g, &f, out), to);
-}
+#include "site_nat.h"
 
 static void test_masquerade(void **state)
 {
@@ -99,7 +19,7 @@ static void test_masquerade(void **state)
 			expect_translated(g, LAN, protos[i],
 				(struct ends){CLIENT, 4000, SERVER, 53}, WAN,
 				(struct ends){OWN, 4000, SERVER, 53});
-			reply = frame_of(WAN, protos[i], (struct ends){SERVER, 53, OWN, 4000});
+			reply = ends_frame(WAN, protos[i], (struct ends){SERVER, 53, OWN, 4000});
 			if (protos[i] == IPPROTO_TCP) { // SYN, ACK
 				uint8_t *tcp = reply.b + ETH_LEN + IP_LEN;
 
@@ -117,7 +37,8 @@ static void test_masquerade(void **state)
 static void test_ports_are_kept_or_changed(void **state)
 {
 	struct gateway *g = site_a((struct site){.policies = POLICIES, .more = MASQUERADE});
-	struct frame f = frame_of(LAN, IPPROTO_UDP, (struct ends){OTHER, 4000, SERVER, 53}), reply;
+	struct frame f = ends_frame(LAN, IPPROTO_UDP, (struct ends){OTHER, 4000, SERVER, 53}),
+		     reply;
 	const struct frame *sent;
 	uint16_t port;
 
@@ -135,7 +56,7 @@ static void test_ports_are_kept_or_changed(void **state)
 	// Each reply comes to its client; that of the other has no static neighbour.
 	expect_translated(g, WAN, IPPROTO_UDP, (struct ends){SERVER, 53, OWN, 4000}, LAN,
 		(struct ends){SERVER, 53, CLIENT, 4000});
-	reply = frame_of(WAN, IPPROTO_UDP, (struct ends){SERVER, 53, OWN, port});
+	reply = ends_frame(WAN, IPPROTO_UDP, (struct ends){SERVER, 53, OWN, port});
 	gateway_pass(g, &reply, 1);
 	assert_int_equal(g->w->n_held, 1);
 	gateway_free(g);
@@ -157,7 +78,7 @@ static void test_ping(void **state)
 static void test_untranslated_reply_is_dropped(void **state)
 {
 	struct gateway *g = site_a((struct site){.policies = POLICIES, .more = MASQUERADE});
-	struct frame f = frame_of(WAN, IPPROTO_UDP, (struct ends){SERVER, 53, CLIENT, 4000});
+	struct frame f = ends_frame(WAN, IPPROTO_UDP, (struct ends){SERVER, 53, CLIENT, 4000});
 
 	(void)state;
 	expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53}, WAN,
@@ -220,7 +141,7 @@ static void test_netmap_through_a_tunnel(void **state)
 				      "\"10.1.0.0/24\"; to = \"10.7.0.0/24\"; } );"});
 	struct peer to_b = peer_new(g, "to-b"), from_b = peer_new(g, "from-b");
 	struct frame f =
-		frame_of(DMZ, IPPROTO_UDP, (struct ends){"10.7.0.5", 1000, "10.2.0.5", 53});
+		ends_frame(DMZ, IPPROTO_UDP, (struct ends){"10.7.0.5", 1000, "10.2.0.5", 53});
 	struct frame inner = {.len = ETH_LEN};
 	uint8_t packet[FRAME_MAX];
 	uint16_t len;
@@ -228,15 +149,15 @@ static void test_netmap_through_a_tunnel(void **state)
 	(void)state;
 	inner.len += peer_open(&to_b, gateway_expect_sent(g, &f, WAN), inner.b + ETH_LEN);
 	expect_ends(&inner, (struct ends){"10.1.0.5", 1000, "10.2.0.5", 53});
-	len = packet_write(packet, IPPROTO_UDP, (struct ends){"10.2.0.5", 53, "10.1.0.5", 1000});
+	len = ends_write(packet, IPPROTO_UDP, (struct ends){"10.2.0.5", 53, "10.1.0.5", 1000});
 	f = peer_seal_packet(&from_b, 1, packet, len);
 	expect_ends(
 		gateway_expect_sent(g, &f, DMZ), (struct ends){"10.2.0.5", 53, "10.7.0.5", 1000});
-	len = packet_write(packet, IPPROTO_UDP, (struct ends){"10.2.0.6", 2000, "10.1.0.5", 80});
+	len = ends_write(packet, IPPROTO_UDP, (struct ends){"10.2.0.6", 2000, "10.1.0.5", 80});
 	f = peer_seal_packet(&from_b, 2, packet, len);
 	expect_ends(
 		gateway_expect_sent(g, &f, DMZ), (struct ends){"10.2.0.6", 2000, "10.7.0.5", 80});
-	f = frame_of(DMZ, IPPROTO_UDP, (struct ends){"10.7.0.5", 80, "10.2.0.6", 2000});
+	f = ends_frame(DMZ, IPPROTO_UDP, (struct ends){"10.7.0.5", 80, "10.2.0.6", 2000});
 	inner.len = (uint16_t)(ETH_LEN + peer_open(&to_b, gateway_expect_sent(g, &f, WAN),
 						 inner.b + ETH_LEN));
 	expect_ends(&inner, (struct ends){"10.1.0.5", 80, "10.2.0.6", 2000});
@@ -249,7 +170,7 @@ static void test_netmap_through_a_tunnel(void **state)
 static void test_error_is_translated_back(void **state)
 {
 	struct gateway *g = site_a((struct site){.policies = POLICIES, .more = MASQUERADE});
-	struct frame out = frame_of(LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53}),
+	struct frame out = ends_frame(LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53}),
 		     error;
 	const uint8_t *packet, *quoted;
 	uint8_t buf[FRAME_MAX];
@@ -274,7 +195,7 @@ static void test_error_is_translated_back(void **state)
 static void test_own_error_is_about_the_received_packet(void **state)
 {
 	struct gateway *g = site_a((struct site){.policies = POLICIES, .more = MASQUERADE});
-	struct frame f = frame_of(LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53});
+	struct frame f = ends_frame(LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53});
 	const struct icmp_error time_exceeded = {11, 0, 0};
 
 	(void)state;
@@ -294,7 +215,7 @@ static void test_rules_see_the_forwarded_packet(void **state)
 		.more = MASQUERADE "default_action = \"drop\";"
 				   "rules = ( { name = \"client\"; action = \"accept\"; source = "
 				   "\"10.1.0.5\"; out = \"wan\"; } );"});
-	struct frame f = frame_of(LAN, IPPROTO_UDP, (struct ends){OTHER, 4000, SERVER, 53});
+	struct frame f = ends_frame(LAN, IPPROTO_UDP, (struct ends){OTHER, 4000, SERVER, 53});
 
 	(void)state;
 	expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53}, WAN,
@@ -315,7 +236,7 @@ static void test_exhausted(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
-		const struct frame f = frame_of(
+		const struct frame f = ends_frame(
 			LAN, IPPROTO_UDP, (struct ends){CLIENT, (uint16_t)(100 + i), SERVER, 53});
 		uint16_t port = be16(frame_packet(gateway_expect_sent(g, &f, WAN)) + IP_LEN);
 
@@ -323,7 +244,7 @@ static void test_exhausted(void **state)
 		assert_false(used[port - 5000]);
 		used[port - 5000] = true;
 	}
-	const struct frame f = frame_of(LAN, IPPROTO_UDP, (struct ends){CLIENT, 200, SERVER, 53});
+	const struct frame f = ends_frame(LAN, IPPROTO_UDP, (struct ends){CLIENT, 200, SERVER, 53});
 
 	gateway_expect_drop(g, &f, DROP_NAT_PORTS);
 	gateway_free(g);
