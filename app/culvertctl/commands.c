@@ -201,7 +201,7 @@ static const struct topic {
 		NULL},
 	{"show, flush",
 		"Flow filters; a flow must match all of them:\n"
-		"  address ADDRESS|PREFIX, port PORT   source or destination\n"
+		"  address ADDRESS|PREFIX, port PORT   source or destination, before nat or after\n"
 		"  proto NAME|NUMBER, state STATE      as the list shows them\n"
 		"  sa NAME                             of either direction\n",
 		NULL},

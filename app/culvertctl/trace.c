@@ -132,7 +132,7 @@ static void header_format(char *buf, size_t size, const json_t *step)
 
 static const char *name_of(const json_t *step)
 {
-	static const char *const names[] = {"sa", "policy", "rule", "state", "reason"};
+	static const char *const names[] = {"sa", "policy", "rule", "nat", "state", "reason"};
 
 	for (size_t i = sizeof(names) / sizeof(names[0]); i > 0; i--)
 		if (step_has(step, names[i - 1]))

@@ -50,6 +50,7 @@ static const struct build_kind kind = {
 struct nat_set *build_nat(
 	const struct conf *conf, const struct spd *policies, const struct nat_set *running)
 {
+	static uint16_t last; // numbers go round: flows keep those of rules that are gone
 	const unsigned int n = conf->n_nat, n_running = nat_set_count(running);
 	struct nat_rule *rules = calloc(n + 1, sizeof(*rules));
 	struct nat_set *s = NULL;
@@ -58,7 +59,7 @@ struct nat_set *build_nat(
 		rules[i] = rule_of(conf, &conf->nat[i], policies);
 	if (rules != NULL &&
 		build_numbers(&kind, rules, n, n_running > 0 ? nat_set_at(running, 0) : NULL,
-			n_running, &(uint16_t){0}) == 0)
+			n_running, &last) == 0)
 		s = nat_set_new(rules, n);
 	else
 		errno = ENOMEM;

@@ -92,6 +92,18 @@ static void log_rule(struct control *c, const struct event *e, uint64_t now_ms)
 		end_format(to, e, &e->peer, e->peer_port));
 }
 
+static void nat_exhausted(const struct control *c, const struct event *e)
+{
+	const struct nat_rule *rule = nat_set_numbered(c->snapshot->nat, (uint16_t)e->rule);
+	char source[IP_ADDR_STRLEN], destination[IP_ADDR_STRLEN];
+
+	if (rule != NULL)
+		event_post(NAT_PORTS, EVENT_TEXT(rule->name),
+			EVENT_TEXT(ip_addr_format(source, &e->addr)),
+			EVENT_TEXT(ip_addr_format(destination, &e->peer)), EVENT_NUMBER(e->proto),
+			EVENT_NUMBER(rte_be_to_cpu_16(e->peer_port)));
+}
+
 // RFC 4861 7.2.5
 static void neighbour_advertised(struct control *c, const struct event *e, uint64_t now_ms)
 {
@@ -144,6 +156,8 @@ void event_handle(struct control *c, const struct event *e, uint64_t now_ms)
 		return audit_event(c, e, now_ms);
 	case EVENT_SA_NEEDED:
 		return ike_acquire(c, e, now_ms);
+	case EVENT_NAT_EXHAUSTED:
+		return nat_exhausted(c, e);
 	}
 }
 

@@ -107,7 +107,7 @@ enum drop decide_new_flow(struct worker *w, struct pkt *p, struct flow_pkt *fp,
 		return d;
 	decision = decision_of(w, p);
 	d = flow_insert(w->flows, w->id, fp, translate_of(w), worker_holder(w, p), w->now_ms, f);
-	decided_count_nat(w, d);
+	translate_count(w, p, d);
 	if (d == DROP_FLOW_TABLE_FULL || d == DROP_FLOW_SOURCE_LIMIT || d == DROP_NAT_PORTS)
 		return d;
 	if (d == DROP_NONE)

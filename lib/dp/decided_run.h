@@ -10,19 +10,6 @@ static inline struct decided *decided_of_rule(const struct worker *w, uint32_t r
 	return &w->snapshot->objects->decisions[DECIDER_RULE]->worker[w->id][rule];
 }
 
-// Counts by rule of nat the flow that the packet being evaluated begins, or cannot begin for lack
-// of a port.
-static inline void decided_count_nat(const struct worker *w, enum drop d)
-{
-	struct decided *of = w->snapshot->objects->decisions[DECIDER_NAT]->worker[w->id];
-
-	for (enum nat_end end = 0; w->translated && end < NAT_ENDS; end++)
-		if (d == DROP_NONE)
-			of[w->translation.rule[end]].packets++;
-		else if (d == DROP_NAT_PORTS)
-			of[w->translation.rule[end]].asked++;
-}
-
 // Counters of a policy. Those of number 0 are of none, and nobody reads them.
 static inline struct decided *decided_of_policy(const struct worker *w, uint16_t policy)
 {

@@ -24,6 +24,7 @@ enum event_kind {
 	EVENT_RULE,          // a rule with log has decided about a packet from addr to peer
 	EVENT_AUDIT,         // a packet from addr to peer was dropped for an audited reason
 	EVENT_SA_NEEDED,     // a packet is to go by policy, or tunnel, which has no SA
+	EVENT_NAT_EXHAUSTED, // a rule of nat found no port for a packet from addr to peer
 };
 
 // Shares of the ring, of which each port has its own part.
@@ -47,7 +48,7 @@ struct event {
 	bool v1;                           // of EVENT_MLD_QUERY, as the next two:
 	uint32_t delay_ms, interval_s;
 	uint32_t holder; // of EVENT_NEIGH_NEEDED, as of neigh_resolve()
-	// Of EVENT_RULE, EVENT_AUDIT and EVENT_SA_NEEDED:
+	// Of EVENT_RULE, EVENT_AUDIT, EVENT_SA_NEEDED and EVENT_NAT_EXHAUSTED:
 	uint8_t proto;
 	uint8_t icmp_type; // if has_icmp_type
 	bool has_icmp_type;
@@ -58,9 +59,10 @@ struct event {
 	// is set, too.
 	uint16_t mtu, quoted_len;
 	rte_be16_t quoted_id; // of IPv4
-	uint32_t rule;        // of EVENT_RULE: index in the snapshot's rules
-	uint16_t policy;      // of EVENT_SA_NEEDED: its number
-	uint32_t generation;  // of the snapshot; with rule or policy its flow_generation
+	uint32_t rule;   // of EVENT_RULE: index in the snapshot's rules; of EVENT_NAT_EXHAUSTED:
+			 // number
+	uint16_t policy; // of EVENT_SA_NEEDED: its number
+	uint32_t generation; // of the snapshot; with rule or policy its flow_generation
 	// Of EVENT_AUDIT:
 	uint8_t reason; // enum drop
 	uint8_t worker; // that posted it

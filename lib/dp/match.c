@@ -19,6 +19,7 @@
 #include "natt.h"
 #include "policy.h"
 #include "policy_find.h"
+#include "translate.h"
 
 #define L4_LEN  20 // octets, enough for every protocol
 #define PKT_MAX (sizeof(struct rte_ipv6_hdr) + L4_LEN)
@@ -97,16 +98,23 @@ static int find_ingress(struct pkt *p, const struct snapshot *s, const struct ma
 // The slow path of transit.c, without packets sent and state stored.
 static enum drop match_evaluate(struct match *m, struct worker *w, struct pkt *p)
 {
-	enum drop d = forward_lookup(w, p);
 	struct policies found;
 	struct flow_pkt fp;
+	enum drop d = flow_pkt_read(&fp, pkt_ip(p), &p->ip);
+	bool translated;
 
-	if (d == DROP_NONE)
-		d = flow_pkt_read(&fp, pkt_ip(p), &p->ip);
+	if (d != DROP_NONE)
+		return d;
+	translated = translate_begin(w, p, &fp, NULL);
+	d = forward_lookup(w, p);
 	if (d != DROP_NONE)
 		return d;
 	if (pkt_is_local(p) && !natt_is_ike(w, p, &fp))
 		m->local = host_rule_new(w, p, &fp) == 0;
+	if (translated && !m->local)
+		d = translate_source(w, p, &fp);
+	if (d != DROP_NONE)
+		return d;
 	policy_find(w, &p, 1, &found);
 	d = policy_apply(w, p, &fp, &found);
 	if (d == DROP_NONE && m->local)
@@ -123,6 +131,11 @@ static enum drop match_evaluate(struct match *m, struct worker *w, struct pkt *p
 
 static void result_write(struct match *m, const struct worker *w, const struct pkt *p)
 {
+	const struct flow_translation *t = translate_of(w);
+
+	for (enum nat_end end = 0; t != NULL && end < NAT_ENDS; end++)
+		m->nat[end] = nat_set_numbered(w->snapshot->nat, t->rule[end]);
+	m->to = t != NULL ? t->to : (struct ip_ends){.src = pkt_src(p), .dst = pkt_dst(p)};
 	m->sa_in = p->sa_in;
 	m->in_by = snapshot_policy(w->snapshot, w->by.in);
 	m->iface = spd_policy_is_routed(m->in_by) ? m->in_by->iface : p->iface;
@@ -166,6 +179,8 @@ static int scratch_init(struct scratch *x, const struct worker *as, const struct
 	}
 	x->w->snapshot = &x->snapshot;
 	x->w->dad = as->dad;
+	x->w->flows = as->flows;
+	x->w->hash_key = as->hash_key;
 	for (unsigned int i = 0; i < HOSTS_MAX; i++)
 		x->w->to_host[i] = as->to_host[i];
 	return 0;

@@ -19,6 +19,9 @@ struct match {
 	const struct sa_in *sa_in;      // that it is decapsulated from; NULL: received in clear
 	const struct spd_policy *in_by; // the inbound policy that decides; NULL: none
 	const struct spd_policy *out_by;
+	const struct nat_rule *nat[NAT_ENDS]; // that translate it; NULL: none does
+	struct ip_ends to; // its ends as it is sent; if translated with ports, which may be others
+			   // for the next packet
 	const struct rule *rule; // NULL: not evaluated
 	const struct nexthop
 		*nexthop;            // on the route to the destination, or to the peer; NULL: none
@@ -27,9 +30,9 @@ struct match {
 };
 
 // Evaluates the first packet of a connection, as a worker would with the snapshot; of the worker it
-// reads only the hosts behind ports and the states of own addresses. Its ingress is the port of the
-// route to its source, and the tunnel if policy protects packets to there. Pointers are of the
-// snapshot. Returns 0, -EINVAL (not of one family), -EHOSTUNREACH (there is no route back),
-// -EADDRINUSE (the source is an address of the gateway) or -ENOMEM.
+// reads only the hosts behind ports, the states of own addresses, and which ports flows use. Its
+// ingress is the port of the route to its source, and the tunnel if policy protects packets to
+// there. Pointers are of the snapshot. Returns 0, -EINVAL (not of one family), -EHOSTUNREACH (there
+// is no route back), -EADDRINUSE (the source is an address of the gateway) or -ENOMEM.
 int match_run(struct match *m, const struct worker *as, const struct snapshot *s,
 	const struct match_query *q);

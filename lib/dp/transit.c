@@ -213,7 +213,7 @@ static void transit_translate(struct worker *w, struct pkt *p, struct flow_pkt *
 	if (d == DROP_NONE && through && f == NULL)
 		d = translate_source(w, p, fp);
 	if (d != DROP_NONE)
-		decided_count_nat(w, d);
+		translate_count(w, p, d);
 	if (d == DROP_NONE && through) {
 		policy_find(w, &p, 1, &found);
 		d = transit_slow_path(w, p, fp, f, &found);

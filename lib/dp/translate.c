@@ -7,10 +7,11 @@
 #include "keyed_hash.h"
 #include "tracepoint.h"
 
-#define PORTS_TRIED   128  // as many as Linux tries
-#define PORT_MIN      1024 // of the ports that are chosen, if the rule gives none
-#define PORT_IKE      500
-#define PORT_IKE_NATT 4500
+#define PORTS_TRIED     128  // as many as Linux tries
+#define PORT_MIN        1024 // of the ports that are chosen, if the rule gives none
+#define PORT_IKE        500
+#define PORT_IKE_NATT   4500
+#define REPORT_AGAIN_MS 10000
 
 // --- views ---
 
@@ -89,8 +90,20 @@ static struct ip_ends reversed(const struct ip_ends *e)
 	return (struct ip_ends){e->dst, e->src, e->dst_port, e->src_port};
 }
 
+static void trace_translated(struct worker *w, const struct pkt *p, const struct flow *f)
+{
+	for (enum nat_end end = 0; end < NAT_ENDS; end++) {
+		const uint16_t number = flow_nat_of(w->flows, f)->rule[end];
+		const struct nat_rule *rule = nat_set_numbered(w->snapshot->nat, number);
+
+		if (number != 0)
+			trace_record(w, p, TRACE_TRANSLATED,
+				&(struct trace_fact){.name = rule != NULL ? rule->name : NULL});
+	}
+}
+
 void translate_packet(
-	const struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
 {
 	const struct ip_ends to = ends_of(w, f, fp->dir), quoted = reversed(&to);
 	const struct ip_addr src = error_source(p, fp, &to);
@@ -99,6 +112,8 @@ void translate_packet(
 		ip_translate_error(pkt_ip(p), &p->ip, &src, &quoted);
 	else
 		ip_translate(pkt_ip(p), &p->ip, &to);
+	if (unlikely(w->tracing != NULL))
+		trace_translated(w, p, f);
 }
 
 // The flow by which a packet that is to be sent was translated, *fp being that of its replies;
@@ -324,4 +339,33 @@ enum drop translate_source(struct worker *w, const struct pkt *p, const struct f
 	if (rule->action == NAT_SOURCE && (has_ports(p->ip.proto) || fp->key.asker != 0))
 		return choose_port(w, p, fp, rule);
 	return is_free(w, fp) ? DROP_NONE : DROP_NAT_PORTS;
+}
+
+static void report_ports(
+	struct worker *w, const struct pkt *p, struct decided *decided, uint16_t rule)
+{
+	struct event e = worker_event_about(w, p, EVENT_NAT_EXHAUSTED);
+
+	if (w->now_ms < decided->next_ms)
+		return;
+	decided->next_ms = w->now_ms + REPORT_AGAIN_MS;
+	e.rule = rule;
+	worker_event_post(w, &e);
+}
+
+void translate_count(struct worker *w, const struct pkt *p, enum drop d)
+{
+	struct decided *of = w->snapshot->objects->decisions[DECIDER_NAT]->worker[w->id];
+
+	for (enum nat_end end = 0; w->translated && end < NAT_ENDS; end++) {
+		const uint16_t rule = w->translation.rule[end];
+
+		if (d == DROP_NONE)
+			of[rule].packets++;
+		if (d != DROP_NAT_PORTS)
+			continue;
+		of[rule].asked++;
+		if (rule != 0)
+			report_ports(w, p, &of[rule], rule);
+	}
 }

@@ -25,9 +25,13 @@ struct ip_view translate_view_wire(const struct worker *w, const struct pkt *p);
 // The translation of the packet that is evaluated, for its flow; NULL: it is not translated.
 const struct flow_translation *translate_of(const struct worker *w);
 
+// Counts by rule the flow that the packet being evaluated begins, or for lack of a port does not:
+// then the control thread gets an event, at most one in ten seconds for each rule.
+void translate_count(struct worker *w, const struct pkt *p, enum drop d);
+
 // Rewrites a packet of a translated flow that has passed.
 void translate_packet(
-	const struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f);
+	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f);
 
 // The sender of a packet that an error is to be sent about, which may be translated already.
 struct ip_addr translate_sender(const struct worker *w, const struct pkt *p);

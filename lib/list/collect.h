@@ -21,6 +21,9 @@ bool collect_ike_sa(struct sas_view *v, const struct control *c, const char *nam
 void collect_neighbour_of(
 	struct neighbours_view *v, const struct control *c, const struct neigh_view *n);
 
+// The names of the rules that translate destination and source, as far as there are any.
+void nat_rules_write(char text[NAT_RULES_STRLEN], const struct nat_rule *const rule[NAT_ENDS]);
+
 // The tunnel of number i and its policy; NULL after the last.
 const struct tunnel *collect_tunnel(
 	const struct control *c, unsigned int i, const struct spd_policy **p);

@@ -70,6 +70,14 @@ static void nat_to(struct nat_view *v, const struct nat_rule *r)
 		snprintf(v->to_port, sizeof(v->to_port), "%u", r->port_min);
 }
 
+void nat_rules_write(char text[NAT_RULES_STRLEN], const struct nat_rule *const rule[NAT_ENDS])
+{
+	const bool both = rule[NAT_TO] != NULL && rule[NAT_FROM] != NULL;
+
+	snprintf(text, NAT_RULES_STRLEN, "%s%s%s", rule[NAT_TO] != NULL ? rule[NAT_TO]->name : "",
+		both ? "," : "", rule[NAT_FROM] != NULL ? rule[NAT_FROM]->name : "");
+}
+
 bool collect_nat(void *view, const struct control *c, unsigned int i)
 {
 	const struct snapshot *s = c->snapshot;

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "collect.h"
 #include "filter.h"
 #include "ike_tables.h"
 
@@ -109,10 +110,7 @@ static void translation_collect(
 	ip_addr_format(item->to_destination, &to->dst);
 	item->to_source_port = rte_be_to_cpu_16(to->src_port);
 	item->to_destination_port = v->key.asker != 0 ? 0 : rte_be_to_cpu_16(to->dst_port);
-	snprintf(item->nat, sizeof(item->nat), "%s%s%s",
-		rule[NAT_TO] != NULL ? rule[NAT_TO]->name : "",
-		rule[NAT_TO] != NULL && rule[NAT_FROM] != NULL ? "," : "",
-		rule[NAT_FROM] != NULL ? rule[NAT_FROM]->name : "");
+	nat_rules_write(item->nat, rule);
 }
 
 static void flow_collect(

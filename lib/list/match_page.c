@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "collect.h"
 #include "filter.h"
 #include "match.h"
 
@@ -21,15 +22,14 @@ static const char *verdict_of(const struct match *m)
 }
 
 // The station that the frame is for, as the list of routes has it.
-static void next_hop_write(
-	char text[IP_ADDR_STRLEN], const struct match *m, const struct match_query *q)
+static void next_hop_write(char text[IP_ADDR_STRLEN], const struct match *m)
 {
 	const struct nexthop *nh = m->nexthop;
 
 	if (nh != NULL && nh->kind == NEXTHOP_GATEWAY)
 		ip_addr_format(text, &nh->gateway);
 	else if (nh != NULL && nh->kind < NEXTHOP_GATEWAY)
-		ip_addr_format(text, m->sa_out != NULL ? &m->sa_out->peer.addr : &q->destination);
+		ip_addr_format(text, m->sa_out != NULL ? &m->sa_out->peer.addr : &m->to.dst);
 }
 
 static const char *egress_of(const struct match *m, const struct snapshot *s)
@@ -39,10 +39,21 @@ static const char *egress_of(const struct match *m, const struct snapshot *s)
 		       : "";
 }
 
+static void translation_collect(struct match_view *v, const struct match *m)
+{
+	nat_rules_write(v->nat, m->nat);
+	if (v->nat[0] == '\0')
+		return;
+	ip_addr_format(v->to_source, &m->to.src);
+	ip_addr_format(v->to_destination, &m->to.dst);
+	v->to_source_port = rte_be_to_cpu_16(m->to.src_port);
+	v->to_destination_port = rte_be_to_cpu_16(m->to.dst_port);
+}
+
 static void match_collect(struct match_view *v, const struct snapshot *s, const struct match *m,
 	const struct match_query *q)
 {
-	const struct nexthop *nh = route_find_from(s->routes, &q->source, &q->destination);
+	const struct nexthop *nh = route_find_from(s->routes, &q->source, &m->to.dst);
 
 	*v = (struct match_view){
 		.proto = q->proto,
@@ -63,7 +74,8 @@ static void match_collect(struct match_view *v, const struct snapshot *s, const 
 	ip_addr_format(v->destination, &q->destination);
 	if (nh != NULL)
 		ip_prefix_format(v->route, &route_of(nh)->to);
-	next_hop_write(v->next_hop, m, q);
+	next_hop_write(v->next_hop, m);
+	translation_collect(v, m);
 }
 
 static const char *error_text(int rc)

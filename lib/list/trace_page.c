@@ -114,6 +114,7 @@ static void add_name(struct rte_tel_data *d, const struct trace_step *s)
 		[TRACE_NAMES_SA] = "sa",
 		[TRACE_NAMES_POLICY] = "policy",
 		[TRACE_NAMES_RULE] = "rule",
+		[TRACE_NAMES_NAT] = "nat",
 		[TRACE_NAMES_FLOW] = "state",
 	};
 

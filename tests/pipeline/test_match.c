@@ -116,6 +116,45 @@ static void test_packets(void **state)
 	gateway_free(g);
 }
 
+// Rules of nat: the rules, the ends on the wire, the route and the policy of these.
+static void test_translated(void **state)
+{
+	struct gateway *g = site_a((struct site){
+		.policies =
+			",{ name = \"own\"; local = \"192.0.2.1\"; remote = \"198.51.100.0/24\"; "
+			"action = \"bypass\"; }",
+		.more = "nat = ( { name = \"web\"; action = \"destination\"; destination = "
+			"\"10.9.9.9\"; proto = "
+			"\"udp\"; destination_port = \"80\"; to = \"198.51.100.7\"; to_port = "
+			"\"8080\"; },"
+			" { name = \"out\"; action = \"source\"; out = \"wan\"; to = "
+			"\"192.0.2.1\"; "
+			"proto = \"udp\"; to_port = \"5000\"; } );"});
+	const struct match_query q = query_of(&(struct row){
+		.src = "10.1.0.5", .dst = "10.9.9.9", .proto = IPPROTO_UDP, .port = 80});
+	struct frame f = frame_ip(LAN,
+		(struct ipv4){.src = "10.1.0.5", .dst = "10.9.9.9", .sport = 2000, .dport = 80});
+	struct match m;
+
+	(void)state;
+	assert_int_equal(match_run(&m, g->w, g->snapshot, &q), 0);
+	assert_int_equal(m.reason, DROP_NONE);
+	assert_string_equal(m.nat[NAT_TO]->name, "web");
+	assert_string_equal(m.nat[NAT_FROM]->name, "out");
+	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&m.to.src)), ip_number("192.0.2.1"));
+	assert_int_equal(rte_be_to_cpu_32(ip_addr_v4(&m.to.dst)), ip_number("198.51.100.7"));
+	assert_int_equal(rte_be_to_cpu_16(m.to.src_port), 5000);
+	assert_int_equal(rte_be_to_cpu_16(m.to.dst_port), 8080);
+	assert_string_equal(m.out_by->name, "own");
+	assert_int_equal(m.nexthop->iface, WAN);
+	check_untouched(g);
+	// Once a flow has the only port, there is none for another.
+	gateway_expect_sent(g, &f, WAN);
+	assert_int_equal(match_run(&m, g->w, g->snapshot, &q), 0);
+	assert_int_equal(m.reason, DROP_NAT_PORTS);
+	gateway_free(g);
+}
+
 static void test_impossible(void **state)
 {
 	static const struct {
@@ -236,6 +275,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_queries),
 		pipeline_test(test_packets),
+		pipeline_test(test_translated),
 		pipeline_test(test_impossible),
 		pipeline_test(test_own),
 	};

@@ -247,6 +247,9 @@ static void test_exhausted(void **state)
 	const struct frame f = ends_frame(LAN, IPPROTO_UDP, (struct ends){CLIENT, 200, SERVER, 53});
 
 	gateway_expect_drop(g, &f, DROP_NAT_PORTS);
+	expect_event(g, EVENT_NAT_EXHAUSTED, LAN, CLIENT);
+	gateway_expect_drop(g, &f, DROP_NAT_PORTS); // reported
+	expect_no_event(g);
 	gateway_free(g);
 }
 

@@ -65,6 +65,40 @@ static void test_paths(void **state)
 	gateway_free(b);
 }
 
+// A translated flow: the rule and the packet afterwards, also of replies.
+static void test_translated(void **state)
+{
+	struct gateway *g = site_a((struct site){
+		.policies =
+			",{ name = \"own\"; local = \"192.0.2.1\"; remote = \"198.51.100.0/24\"; "
+			"action = \"bypass\"; }",
+		.more = "nat = ( { name = \"out\"; action = \"source\"; out = \"wan\"; to = "
+			"\"port\"; } );"});
+	struct frame f = frame_ip(
+		LAN, (struct ipv4){
+			     .src = "10.1.0.5", .dst = "198.51.100.7", .sport = 4000, .dport = 53});
+	struct frame reply = frame_ip(WAN,
+		(struct ipv4){
+			.src = "198.51.100.7", .dst = "192.0.2.1", .sport = 53, .dport = 4000});
+	const struct trace_step *s;
+
+	(void)state;
+	gateway_trace(g, NULL, 3);
+	gateway_expect_sent(g, &f, WAN);
+	gateway_expect_sent(g, &reply, LAN);
+	gateway_expect_sent(g, &f, WAN);
+	EXPECT_STEPS(g, 1, TRACE_INPUT, TRACE_FLOW_NONE, TRACE_POLICY_BYPASS, TRACE_RULE_ACCEPT,
+		TRACE_TRANSLATED, TRACE_FORWARD, TRACE_SENT);
+	EXPECT_STEPS(g, 2, TRACE_INPUT, TRACE_FLOW_NONE, TRACE_POLICY_BYPASS, TRACE_TRANSLATED,
+		TRACE_FORWARD, TRACE_SENT);
+	EXPECT_STEPS(g, 3, TRACE_INPUT, TRACE_FLOW_KNOWN, TRACE_POLICY_BYPASS, TRACE_TRANSLATED,
+		TRACE_FORWARD, TRACE_SENT);
+	s = find_step(g, TRACE_TRANSLATED);
+	assert_string_equal(s->name, "out");
+	assert_int_equal(addr4(&s->header.src), ip_number("192.0.2.1"));
+	gateway_free(g);
+}
+
 // For each drop: the last step before it, and the reason.
 static void test_last_step_before_each_drop(void **state)
 {
@@ -419,6 +453,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_paths),
+		pipeline_test(test_translated),
 		pipeline_test(test_last_step_before_each_drop),
 		pipeline_test(test_own),
 		pipeline_test(test_dummies),
