@@ -38,7 +38,7 @@ struct loop_queue {
 	uint16_t queue;
 	bool spread; // the port has fewer queues than there are workers: its flows are handed over
 	bool has_inactive;            // members of the port that are not active may receive frames
-	bool lacks_checksums;         // of frames that the kernel passes on: see rx_checksum.h
+	bool lacks_checksums;         // of frames of senders on this machine: see rx_checksum.h
 	uint64_t mbuf_flags;          // of a received frame those of ol_flags that stay
 	const struct vlan_map *vlans; // of the device; NULL: all its frames are the port's
 	uint64_t bursts[LOOP_SIZES];  // written by the worker, read by the control thread

@@ -32,6 +32,13 @@ static int tunnels_share(struct loop *const loops[], unsigned int n)
 	return fanout_start(workers, n);
 }
 
+// Whether senders may leave checksums to the receiver, and the driver does not complete them: with
+// tso, and where the kernel passes frames on.
+static bool lacks_checksums(const struct port *p)
+{
+	return p->is_attached || (p->offloads.mbuf_flags & RTE_MBUF_F_RX_LRO) != 0;
+}
+
 int loops_assign(struct loop *const loops[], unsigned int n, const struct port ports[],
 	unsigned int n_ports, unsigned int n_sas, struct rte_rcu_qsbr *qsbr)
 {
@@ -50,7 +57,7 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 				.spread = ports[p].n_rx < n,
 				.has_inactive = port_has_members(&ports[p], CONF_ACTIVE_BACKUP),
 				.mbuf_flags = ports[p].offloads.mbuf_flags,
-				.lacks_checksums = ports[p].is_attached,
+				.lacks_checksums = lacks_checksums(&ports[p]),
 				.vlans = ports[p].vlans};
 		}
 	}
@@ -110,6 +117,7 @@ void loop_queues_add(struct loop *l, uint16_t port)
 		if (l->rx[i].port != port)
 			continue;
 		l->rx[i].mbuf_flags = p->offloads.mbuf_flags;
+		l->rx[i].lacks_checksums = lacks_checksums(p);
 		if (l->idle.way == CONF_IDLE_INTERRUPT)
 			idle_queue_add(&l->idle, p->id, l->rx[i].queue);
 	}

@@ -76,6 +76,7 @@ static void check_vlan_settings(struct conf_reader *r, unsigned int port)
 	reject_given(r, port, "rx_queues", "a VLAN has the queues of its parent");
 	reject_given(r, port, "steer", "a VLAN has the queues of its parent");
 	reject_given(r, port, "isolated", "a VLAN has the device of its parent");
+	reject_given(r, port, "tso", "a VLAN has the device of its parent");
 	reject_given(r, port, "mac", "a VLAN has the link address of its parent");
 }
 
@@ -269,6 +270,7 @@ static void check_member_settings(struct conf_reader *r, unsigned int port)
 	reject_given(r, port, "device", "a port with members has no device of its own");
 	reject_given(r, port, "steer", "a port with members gets no rules of cards");
 	reject_given(r, port, "isolated", "a port with members cannot be shared with the kernel");
+	reject_given(r, port, "tso", "no member is the port of a virtual machine");
 }
 
 static void check_devices(struct conf_reader *r)

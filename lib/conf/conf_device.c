@@ -275,9 +275,13 @@ void conf_check_device(
 		conf_err(r, s, "%s: legacy-ol-flags leaves checksums incomplete, remove it",
 			conf_quote(device));
 	else if (vhost_has(device, ",tso="))
+		conf_err(r, s, "%s: remove tso, and write tso = true in the port",
+			conf_quote(device));
+	else if (r->c->ports[port].tso && bus == NULL && strstr(device, "virtio_user") == NULL &&
+		 strstr(device, "_vhost") == NULL)
 		conf_err(r, s,
-			"%s: tso has guests send segments larger than the mtu, which are dropped, "
-			"remove it",
+			"%s: tso is for virtual machines, must be net_vhost, net_virtio_user or a "
+			"virtio card",
 			conf_quote(device));
 	else if (conf_has_host(r->c) && shares_interface(device))
 		conf_err(r, s,

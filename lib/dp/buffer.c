@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "buffer.h"
 
-static bool is_ordinary(const struct worker *w, uint32_t len)
+bool buffer_is_ordinary(const struct worker *w, uint32_t len)
 {
 	return len + WORKER_TAILROOM + RTE_PKTMBUF_HEADROOM <= rte_pktmbuf_data_room_size(w->pool);
 }
 
 enum drop buffer_take(struct worker *w, struct rte_mbuf **m, uint32_t len)
 {
-	struct rte_mbuf *one = rte_pktmbuf_alloc(is_ordinary(w, len) ? w->pool : w->large_pool);
+	struct rte_mbuf *one =
+		rte_pktmbuf_alloc(buffer_is_ordinary(w, len) ? w->pool : w->large_pool);
 
 	if (one == NULL)
 		return DROP_NO_BUFFER;
@@ -44,7 +45,7 @@ enum drop buffer_leave_large(struct worker *w, struct rte_mbuf **m)
 {
 	if (!buffer_is_large(w, *m))
 		return DROP_NONE;
-	if (!is_ordinary(w, rte_pktmbuf_data_len(*m)))
+	if (!buffer_is_ordinary(w, rte_pktmbuf_data_len(*m)))
 		return DROP_FRAME_SCATTERED;
 	return buffer_flatten(w, m);
 }

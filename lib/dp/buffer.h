@@ -13,6 +13,9 @@
 // buffer is so large.
 enum drop buffer_take(struct worker *w, struct rte_mbuf **m, uint32_t len);
 
+// Whether an ordinary buffer has room for a packet of len octets.
+bool buffer_is_ordinary(const struct worker *w, uint32_t len);
+
 // Replaces a chain, or a buffer with too little head- or tailroom, by one buffer, ordinary if it
 // fits. Returns DROP_NONE; DROP_NO_BUFFER, or DROP_FRAME_SCATTERED: it fits none. *m is then
 // unchanged.

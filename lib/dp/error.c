@@ -147,6 +147,7 @@ static struct pkt *originate_begin(struct worker *w, const struct pkt *p)
 	own->own = true;
 	own->sa_out = NULL;
 	own->refrag_size = 0;
+	own->segments = false;
 	return own;
 }
 

@@ -109,7 +109,7 @@ static enum drop rule_apply(struct worker *w, struct pkt *p, const struct flow_p
 	struct decided *decided = decided_of_rule(w, rule->number);
 
 	decided->asked++;
-	decided_add(decided, 1, rte_pktmbuf_data_len(p->m));
+	decided_add(decided, 1, rte_pktmbuf_pkt_len(p->m));
 	w->by.rule = rule->number;
 	trace_note(w, p, rule_kind[rule->action], (struct trace_fact){.name = rule->name});
 	// An error about a connection is related to it, and accepted unless a rule drops it: a

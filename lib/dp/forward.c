@@ -201,7 +201,8 @@ static enum drop fragment_or_reject(struct worker *w, struct pkt *p)
 	uint16_t mtu = forward_mtu(w, p);
 
 	if (may_fragment(p))
-		return fragment_enqueue(w, p, mtu);
+		return fragment_enqueue(
+			w, p, p->segments ? (uint16_t)RTE_MIN(mtu, p->refrag_size) : mtu);
 	if (may_refragment(w, p, mtu))
 		return fragment_enqueue(w, p, p->refrag_size);
 	error_send(w, p, ERROR_TOO_BIG, p->ip.v4 ? mtu : (uint16_t)RTE_MAX(mtu, IPV6_MIN_MTU));
@@ -241,7 +242,7 @@ static bool fragments_after_esp(const struct worker *w, const struct pkt *p)
 	bool has_to = !p->ip.v4 && len <= IPV6_MIN_MTU;
 	const struct sa_per_packet *sa;
 
-	if (p->sa_out == NULL)
+	if (p->sa_out == NULL || p->segments)
 		return false;
 	sa = &p->sa_out->sa.per_packet;
 	if (sa->mode == SA_TRANSPORT)
@@ -303,6 +304,14 @@ static __rte_always_inline bool forward_usual(const struct worker *w, const stru
 	return true;
 }
 
+// The same for the packets that follow one which is fragmented or cut: they are sent after it.
+static __rte_noinline void forward_rest(struct worker *w, struct pkt *p[], unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (forward_usual(w, p[i]) || forward_unusual(w, p[i]))
+			fragment_enqueue(w, p[i], FRAG_WHOLE);
+}
+
 void forward_burst(struct worker *w, struct burst *b)
 {
 	const unsigned int n = b->n;
@@ -311,8 +320,12 @@ void forward_burst(struct worker *w, struct burst *b)
 	for (unsigned int i = 0; i < n; i++) {
 		struct pkt *p = b->p[i];
 
-		if (likely(forward_usual(w, p)) || forward_unusual(w, p))
+		if (likely(forward_usual(w, p)) || forward_unusual(w, p)) {
 			b->p[kept++] = p;
+		} else if (w->frag_pending[FRAG_BEFORE_ESP].n > 0) {
+			forward_rest(w, b->p + i + 1, n - i - 1);
+			break;
+		}
 	}
 	b->n = (uint16_t)kept;
 	fragments_drain(w, FRAG_BEFORE_ESP, b);

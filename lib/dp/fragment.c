@@ -3,12 +3,14 @@
 
 #include <rte_ip_frag.h>
 
+#include "buffer.h"
 #include "ipv4.h"
 #include "pkt_drop.h"
+#include "tcp_segment.h"
 #include "tracepoint.h"
 
-// How a packet is fragmented: head_len octets of headers in each fragment, and at most room octets
-// of payload.
+// How a packet is fragmented or cut: head_len octets of headers in each part, and at most room
+// octets of payload.
 struct plan {
 	uint16_t head_len;
 	uint16_t next_off; // of IPv6: the field in these headers that names the next one
@@ -22,7 +24,9 @@ static struct plan plan_of(const struct pkt *p)
 	struct plan plan = {0};
 	uint32_t overhead = 0;
 
-	if (p->ip.v4) {
+	if (p->segments) {
+		plan.head_len = tcp_segment_headers(pkt_ip(p), &p->ip);
+	} else if (p->ip.v4) {
 		plan.head_len = p->ip.l4_off;
 	} else {
 		ipv6_esp_place(&plan.head_len, &plan.next_off, pkt_ip6(p), p->ip.l4_off);
@@ -30,7 +34,9 @@ static struct plan plan_of(const struct pkt *p)
 	}
 	overhead += plan.head_len;
 	plan.len = rte_pktmbuf_pkt_len(p->m) - (uint32_t)plan.head_len;
-	plan.room = p->frag_size < overhead ? 0 : RTE_ALIGN_FLOOR(p->frag_size - overhead, 8);
+	plan.room = p->frag_size < overhead ? 0 : p->frag_size - overhead;
+	if (!p->segments)
+		plan.room = RTE_ALIGN_FLOOR(plan.room, 8);
 	plan.n = plan.room == 0 ? UINT32_MAX : (plan.len + plan.room - 1) / plan.room;
 	return plan;
 }
@@ -90,10 +96,58 @@ static bool write_v6(
 	return true;
 }
 
+// Copies the next len octets of a packet, from off in the buffer *m on, and moves both on.
+static void copy_next(uint8_t *to, struct rte_mbuf **m, uint32_t *off, uint32_t len)
+{
+	while (len > 0) {
+		uint32_t n = RTE_MIN(len, rte_pktmbuf_data_len(*m) - *off);
+
+		rte_memcpy(to, rte_pktmbuf_mtod_offset(*m, const uint8_t *, *off), n);
+		to += n;
+		len -= n;
+		*off += n;
+		if (len > 0) {
+			*m = (*m)->next;
+			*off = 0;
+		}
+	}
+}
+
+static bool write_segments(
+	struct worker *w, const struct pkt *p, const struct plan *plan, struct rte_mbuf *part[])
+{
+	struct rte_mbuf *from = p->m;
+	uint32_t off = plan->head_len;
+
+	if (rte_pktmbuf_alloc_bulk(w->pool, part, plan->n) < 0)
+		return false;
+	for (uint32_t i = 0; i < plan->n; i++) {
+		uint32_t done = i * plan->room, len = RTE_MIN(plan->room, plan->len - done);
+		struct tcp_part at = {.len = plan->head_len + len,
+			.off = done,
+			.number = i,
+			.last = i == plan->n - 1};
+		uint8_t *to = (uint8_t *)rte_pktmbuf_append(part[i], (uint16_t)at.len);
+
+		memcpy(to, pkt_ip(p), plan->head_len);
+		copy_next(to + plan->head_len, &from, &off, len);
+		tcp_segment_finish(to, &p->ip, &at);
+	}
+	return true;
+}
+
 // Whether an ESP packet can be sent as it is.
 static bool may_send_whole(const struct worker *w, const struct pkt *p)
 {
 	return rte_pktmbuf_data_len(p->m) <= p->frag_size && p->m->pool == w->pool;
+}
+
+static bool write_parts(
+	struct worker *w, const struct pkt *p, const struct plan *plan, struct rte_mbuf *part[])
+{
+	if (p->segments)
+		return write_segments(w, p, plan, part);
+	return p->ip.v4 ? write_v4(w, p, plan, part) : write_v6(w, p, plan, part);
 }
 
 // Adds the fragments of a packet to the burst. False: it has no room for them now.
@@ -106,7 +160,8 @@ static bool fragments_of_add(
 	if (plan.n <= BURST_MAX && plan.n > (uint32_t)BURST_MAX - b->n)
 		return false;
 	if (plan.n > BURST_MAX ||
-		!(p->ip.v4 ? write_v4(w, p, &plan, part) : write_v6(w, p, &plan, part))) {
+		!buffer_is_ordinary(w, RTE_MIN(p->frag_size, rte_pktmbuf_pkt_len(p->m))) ||
+		!write_parts(w, p, &plan, part)) {
 		pkt_drop(w, p, DROP_FRAGMENT_FAILED);
 		return true;
 	}
@@ -115,18 +170,21 @@ static bool fragments_of_add(
 
 		*to = *p;
 		to->m = part[i];
+		to->segments = false;
 		burst_add(b, to);
 	}
 	w->counters.originated += plan.n - 1;
-	trace_note(
-		w, p, TRACE_FRAGMENTED, (struct trace_fact){.mtu = p->frag_size, .pieces = plan.n});
+	trace_note(w, p, p->segments ? TRACE_CUT : TRACE_FRAGMENTED,
+		(struct trace_fact){.mtu = p->frag_size, .pieces = plan.n});
 	worker_release(w, p->m);
 	return true;
 }
 
 static bool pending_add(struct worker *w, struct pkt *p, enum frag_stage stage, struct burst *b)
 {
-	if (stage == FRAG_BEFORE_ESP || !may_send_whole(w, p))
+	bool whole = stage == FRAG_BEFORE_ESP ? p->frag_size == FRAG_WHOLE : may_send_whole(w, p);
+
+	if (!whole)
 		return fragments_of_add(w, p, stage, b);
 	if (b->n == BURST_MAX)
 		return false;

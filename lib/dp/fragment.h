@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fragmentation (RFC 791 3.2, RFC 8200 4.5): before ESP, and after it where an ESP packet exceeds
-// the path MTU (RFC 4301 8.2.1, RFC 2473 7). The fragments of a burst may exceed the room of one: a
-// full burst is sent before the next packets are fragmented. Workers.
+// Fragmentation (RFC 791 3.2, RFC 8200 4.5), and cutting of large TCP segments: before ESP, and
+// after it where an ESP packet exceeds the path MTU (RFC 4301 8.2.1, RFC 2473 7). The fragments of
+// a burst may exceed the room of one: a full burst is sent before the next packets are fragmented.
+// Workers.
 #pragma once
 
 #include "worker.h"
 
+#define FRAG_WHOLE 0
+
 // Enqueues a packet that is not encapsulated yet, for fragments of at most size octets. Those of
-// IPv4 have its DF bit, those of IPv6 the identification p->frag_id. Returns DROP_NONE.
+// IPv4 have its DF bit, those of IPv6 the identification p->frag_id. With p->segments, it is cut
+// into TCP segments of at most size octets instead. With FRAG_WHOLE, it is sent as it is, after
+// the packets before it. Returns DROP_NONE.
 enum drop fragment_enqueue(struct worker *w, struct pkt *p, uint16_t size);
 
 // Enqueues the ESP packets of a burst. Packets that exceed the link MTU of their path are

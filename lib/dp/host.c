@@ -11,6 +11,7 @@
 #include "pmtu.h"
 #include "policy.h"
 #include "policy_find.h"
+#include "segment.h"
 #include "tracepoint.h"
 
 #define IGMP_QUERY 0x11 // RFC 3376 4
@@ -184,7 +185,9 @@ static enum drop punt(struct worker *w, struct pkt *p, uint16_t host, struct hos
 		return DROP_HOST_LIMIT;
 	if (!has_room(to, limit.class))
 		return DROP_RING_FULL;
-	d = buffer_chain(w, &p->m);
+	d = p->segments ? segment_keep(w, p) : DROP_NONE;
+	if (d == DROP_NONE)
+		d = buffer_chain(w, &p->m);
 	if (d != DROP_NONE)
 		return d;
 	trace_note(w, p, TRACE_PUNTED, (struct trace_fact){.port = iface->port + 1});

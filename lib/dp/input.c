@@ -9,11 +9,13 @@
 #include "input_check.h"
 #include "output.h"
 #include "pkt_drop.h"
+#include "segment.h"
 #include "sort.h"
 #include "tracepoint.h"
 #include "vlan.h"
 
 #define PREFETCH_AHEAD 4
+#define RARE_FLAGS     (BUFFER_FOREIGN | SEGMENT_MARK)
 
 // The control thread needs an announcement that is addressed to the gateway, conflicts with its
 // address or updates a known neighbour. A probe has no sender address yet (RFC 5227 1.1).
@@ -75,7 +77,7 @@ static enum drop ip_input(
 {
 	struct rte_mbuf *m = p->m;
 	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(eth + 1);
-	uint32_t len = rte_pktmbuf_data_len(m) - (uint32_t)sizeof(*eth);
+	uint32_t len = rte_pktmbuf_pkt_len(m) - (uint32_t)sizeof(*eth);
 	bool sum_good = (m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_GOOD;
 
 	enum drop d = input_check_v4(ip, len, sum_good);
@@ -84,7 +86,15 @@ static enum drop ip_input(
 		return d;
 	if (!to_us && host_behind(w, pkt_port(w, p)) == NULL)
 		return DROP_NOT_UNICAST;
-	cut_to_ip(m, rte_be_to_cpu_16(ip->total_length));
+	if (segment_is_marked(m)) {
+		rte_pktmbuf_adj(m, sizeof(*eth));
+		d = segment_input(w, p);
+		ip = pkt_ip(p);
+	} else {
+		cut_to_ip(m, rte_be_to_cpu_16(ip->total_length));
+	}
+	if (d != DROP_NONE)
+		return d;
 	return to_us ? sort_v4(w, p, ip) : host_input_group(w, p);
 }
 
@@ -92,7 +102,8 @@ static __rte_noinline enum drop frame_input(struct worker *w, struct pkt *p)
 {
 	const struct rte_ether_hdr *eth;
 
-	if (unlikely(!buffer_is_ours(p->m))) { // in several buffers, or in a shared or external one
+	// In several buffers, or in a shared or external one.
+	if (unlikely(!buffer_is_ours(p->m)) && !segment_is_marked(p->m)) {
 		enum drop d = buffer_flatten(w, &p->m);
 
 		if (d != DROP_NONE)
@@ -154,7 +165,7 @@ static __rte_always_inline bool frame_input_usual(
 {
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
 	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(eth + 1);
-	const uint64_t flags = m->ol_flags & (BUFFER_FOREIGN | RTE_MBUF_F_RX_IP_CKSUM_MASK);
+	const uint64_t flags = m->ol_flags & (RARE_FLAGS | RTE_MBUF_F_RX_IP_CKSUM_MASK);
 	uint32_t len = rte_pktmbuf_data_len(m);
 	uint64_t front;
 
@@ -173,7 +184,7 @@ static __rte_always_inline bool frame_input_usual(
 	if (unlikely(len == 0) || unlikely(!ipv4_is_host_address(ip->src_addr)))
 		return false;
 	if (flags != RTE_MBUF_F_RX_IP_CKSUM_GOOD) {
-		if (unlikely((flags & BUFFER_FOREIGN) != 0) ||
+		if (unlikely((flags & RARE_FLAGS) != 0) ||
 			unlikely(!ipv4_checksum_is_good(ipv4_header_words_plain(ip))))
 			return false;
 	}

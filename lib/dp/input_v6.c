@@ -8,6 +8,7 @@
 #include "nd.h"
 #include "output.h"
 #include "pkt_drop.h"
+#include "segment.h"
 #include "sort.h"
 
 static bool is_anycast(const struct snapshot_port *port, const struct ip_addr *addr)
@@ -119,18 +120,23 @@ static enum drop mld_input(struct worker *w, struct pkt *p, const struct mld_que
 enum drop input_v6(struct worker *w, struct pkt *p)
 {
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);
+	const bool to_group = rte_is_multicast_ether_addr(&eth->dst_addr);
 	const struct rte_ipv6_hdr *ip =
 		(const struct rte_ipv6_hdr *)rte_pktmbuf_adj(p->m, sizeof(*eth));
-	enum drop d = input_check_v6(ip, rte_pktmbuf_data_len(p->m));
+	enum drop d = input_check_v6(ip, rte_pktmbuf_pkt_len(p->m));
 	struct nd_message m;
 	struct mld_query q;
 	struct ip_addr source;
 	bool host;
 
+	if (d == DROP_NONE && segment_is_marked(p->m)) {
+		d = segment_input(w, p);
+		ip = pkt_ip6(p);
+	}
 	if (d != DROP_NONE)
 		return d;
 	// Ethernet pads short packets.
-	rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_data_len(p->m) - ipv6_len(ip)));
+	rte_pktmbuf_trim(p->m, (uint16_t)(rte_pktmbuf_pkt_len(p->m) - ipv6_len(ip)));
 	// RFC 4291 2.5.3, 2.7; the source :: is for neighbour discovery and MLD reports (RFC 3590).
 	source = ipv6_src(ip);
 	host = ipv6_is_host_address(&source);
@@ -152,9 +158,9 @@ enum drop input_v6(struct worker *w, struct pkt *p)
 	case MLD_MALFORMED:
 		return DROP_MLD_MALFORMED;
 	}
-	if (rte_is_multicast_ether_addr(&eth->dst_addr) && host_behind(w, pkt_port(w, p)) == NULL)
+	if (to_group && host_behind(w, pkt_port(w, p)) == NULL)
 		return DROP_NOT_UNICAST;
 	if (!host)
 		return DROP_IP_SOURCE;
-	return rte_is_multicast_ether_addr(&eth->dst_addr) ? host_input_group(w, p) : sort_v6(w, p);
+	return to_group ? host_input_group(w, p) : sort_v6(w, p);
 }

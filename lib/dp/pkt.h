@@ -20,7 +20,7 @@
 
 // From the check of its frame on, m is contiguous and its data starts at the IP header and ends
 // with the IP packet. Of a reassembled IPv6 datagram, the octets after the first 65535 are in a
-// second buffer.
+// second buffer; of a TCP segment to be cut, those after the headers are in any number.
 struct pkt {
 	struct rte_mbuf *m;
 	struct sa_in *sa_in;           // of an ESP packet, then of the packet in it; NULL: clear
@@ -35,7 +35,8 @@ struct pkt {
 		struct {
 			// Octets of the largest fragment of a reassembled datagram that only its
 			// source may fragment (IPv6, or IPv4 with DF): it may be sent as fragments
-			// of this size again. Otherwise 0.
+			// of this size again. With segments, octets of the largest part. Otherwise
+			// 0.
 			uint16_t refrag_size;
 			bool own;       // originated here: no error is sent about it
 			bool keeps_ttl; // sent by the host, or an error about that
@@ -49,6 +50,7 @@ struct pkt {
 	// The Ethernet header that it was received with is still in front of the data; of a reply,
 	// that of the packet which it is about.
 	bool framed;
+	bool segments;  // a TCP segment to be cut before it is encapsulated or sent: segment.h
 	uint16_t trace; // see lib/trace; 0: it is not traced
 };
 

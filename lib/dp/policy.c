@@ -28,7 +28,7 @@ static const struct spd_policy *policy_count(
 		return NULL;
 	decided = decided_of_policy(w, policy->number);
 	decided->asked++;
-	decided_add(decided, 1, rte_pktmbuf_data_len(p->m));
+	decided_add(decided, 1, rte_pktmbuf_pkt_len(p->m));
 	*by = policy->number;
 	return policy;
 }

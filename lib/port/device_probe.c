@@ -51,13 +51,14 @@ static void qpairs_remove(char *device)
 			device, qpairs);
 }
 
-static int vdev_add(const char *name, const char *device)
+// more: further arguments.
+static int vdev_add(const char *name, const char *device, const char *more)
 {
-	char *copy = strdup(device), *args;
-	int rc = -ENOMEM;
+	char *copy, *args;
+	int rc;
 
-	if (copy == NULL)
-		return rc;
+	if (asprintf(&copy, "%s%s", device, more) < 0)
+		return -ENOMEM;
 	qpairs_remove(copy);
 	args = strchr(copy, ',');
 	rc = rte_vdev_init(name, args != NULL ? args + 1 : "");
@@ -66,7 +67,7 @@ static int vdev_add(const char *name, const char *device)
 }
 
 // DPDK names the first ethdev of a device after it, without its arguments.
-static int device_probe(uint16_t *id, const char *device)
+static int device_probe(uint16_t *id, const char *device, const char *more)
 {
 	char name[CONF_BUS_NAME_MAX];
 	int rc = 0;
@@ -75,7 +76,7 @@ static int device_probe(uint16_t *id, const char *device)
 		return representor_find(id, device);
 	if (conf_device_bus(name, device) == NULL) {
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(device, ","), device);
-		rc = vdev_add(name, device);
+		rc = vdev_add(name, device, more);
 	} else if (rte_eth_dev_get_port_by_name(name, id) < 0) {
 		rc = rte_dev_probe(device); // rte_eal_init() has done so at the start
 	}
@@ -125,7 +126,7 @@ int device_find(uint16_t *id, const struct conf_port *c)
 		return -EIO;
 	}
 	eal_log_begin();
-	rc = device_probe(id, c->device);
+	rc = device_probe(id, c->device, c->tso && device_is_vhost(c->device) ? ",tso=1" : "");
 	eal_log_end(rc < 0);
 	if (rc < 0) {
 		explain_missing(c, -rc);

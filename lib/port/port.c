@@ -73,6 +73,20 @@ static bool has_vlans(const struct conf *conf, const struct conf_port *parent)
 	return false;
 }
 
+// Whether the other end may leave large segments to be cut. Cards that merge received segments
+// (LRO) do not tell how large these were.
+static bool has_tso(const struct conf_port *c, const struct rte_eth_dev_info *info)
+{
+	bool is_vhost = strcmp(info->driver_name, "net_vhost") == 0;
+	bool is_virtio = strncmp(info->driver_name, "net_virtio", strlen("net_virtio")) == 0;
+
+	if (c->tso && !is_vhost &&
+		(!is_virtio || (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_TCP_LRO) == 0))
+		port_warn(c, "tso: device \"%s\" delivers no large segments%s", c->device,
+			is_virtio ? ", because its other end does not offer them" : "");
+	return c->tso && (is_vhost || is_virtio);
+}
+
 static struct rte_eth_conf eth_conf_of(
 	struct port *p, const struct conf *conf, const struct rte_eth_dev_info *info)
 {
@@ -80,6 +94,7 @@ static struct rte_eth_conf eth_conf_of(
 		.unprotected = p->conf->unprotected,
 		.has_vlans = has_vlans(conf, p->conf),
 		.jumbo = p->conf->mtu > RTE_ETHER_MTU,
+		.tso = has_tso(p->conf, info),
 		.n_rx = p->n_rx,
 		.n_workers = conf->n_workers,
 	};

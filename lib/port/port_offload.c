@@ -8,10 +8,15 @@
 	(RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_SCTP | RTE_ETH_RSS_ESP)
 #define VLAN_RX_OFFLOADS (RTE_ETH_RX_OFFLOAD_VLAN_STRIP | RTE_ETH_RX_OFFLOAD_VLAN_FILTER)
 
-// Checksums of TCP and UDP are not asked for: the gateway checks none, and the other end of a
-// virtio or vhost device could then leave them to the receiver (VIRTIO_NET_F_GUEST_CSUM), while a
-// packet in ESP leaves this machine as it is. A frame has room in one buffer, but some drivers use
-// only whole kilobytes of it: a jumbo frame may then take two.
+// With tso, the driver marks large segments by the flag of LRO, and checksums that the other end
+// has left to the receiver: rx_checksum.c completes those, segment.c cuts.
+#define TSO_RX_OFFLOADS                                                                            \
+	(RTE_ETH_RX_OFFLOAD_TCP_LRO | RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
+
+// Otherwise checksums of TCP and UDP are not asked for: the gateway checks none, and the other end
+// of a virtio or vhost device could then leave them to the receiver (VIRTIO_NET_F_GUEST_CSUM),
+// while a packet in ESP leaves this machine as it is. A frame has room in one buffer, but some
+// drivers use only whole kilobytes of it: a jumbo frame may then take two.
 static uint64_t rx_offloads(const struct port_use *use, uint64_t rss)
 {
 	uint64_t rx = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM;
@@ -20,6 +25,8 @@ static uint64_t rx_offloads(const struct port_use *use, uint64_t rss)
 		rx |= RTE_ETH_RX_OFFLOAD_SCATTER;
 	if (use->has_vlans)
 		rx |= VLAN_RX_OFFLOADS;
+	if (use->tso)
+		rx |= TSO_RX_OFFLOADS;
 	if (rss != 0 && use->n_workers > use->n_rx)
 		rx |= RTE_ETH_RX_OFFLOAD_RSS_HASH;
 	return rx;
@@ -37,6 +44,8 @@ static uint64_t mbuf_flags(const struct port_use *use, const struct port_offload
 	uint64_t flags = RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL; // whose memory it is
 
 	flags |= RTE_MBUF_F_RX_L4_CKSUM_MASK; // nobody reads it
+	if (use->tso)
+		flags |= RTE_MBUF_F_RX_LRO;
 	if (use->has_vlans)
 		flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
 	if ((o->rx & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM) != 0)

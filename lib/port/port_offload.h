@@ -11,6 +11,7 @@
 // Uses of a port.
 struct port_use {
 	bool unprotected, has_vlans, jumbo; // jumbo: its mtu is above Ethernet's usual size
+	bool tso;                           // the other end may leave large segments to be cut
 	uint16_t n_rx;                      // queues
 	unsigned int n_workers;
 };

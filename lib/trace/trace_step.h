@@ -60,7 +60,7 @@ struct trace_step {
 	uint16_t before;            // octets before the step; 0: the same
 	uint16_t port;              // ingress or egress port; TRACE_NO_PORT: unknown
 	uint16_t mtu;               // of the path, where the size mattered; 0: it did not
-	uint32_t pieces;            // of TRACE_FRAGMENTED
+	uint32_t pieces;            // of TRACE_FRAGMENTED and TRACE_CUT
 	uint64_t seq;               // of ESP, all 64 bits; 0: none
 	struct ip_addr next;        // the next hop; none: unknown
 	struct rte_ether_addr mac;  // of the next hop; zero: unknown

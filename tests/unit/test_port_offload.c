@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Offloads chosen from those of a device; and that checksums which the other end of a vhost or
-// virtio device leaves to this one are complete when the gateway receives the packet.
+// Offloads chosen from those of a device; that checksums which the other end of a vhost or virtio
+// device leaves to this one are complete when the gateway receives the packet; and that drivers
+// mark large segments on ports with tso.
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include <rte_dev.h>
 #include <rte_ip.h>
+#include <rte_tcp.h>
 #include <rte_udp.h>
 
 #include "eal.h"
@@ -111,10 +113,12 @@ static void test_rss_key(void **state)
 	(sizeof(struct rte_ether_hdr) + sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_udp_hdr) + \
 		PAYLOAD)
 
-// A device with the offloads of a port, or with offloads of a sender of partial checksums.
-static uint16_t device_start(const char *name, const char *args, bool sender)
+static struct port_offloads offloads; // of the port
+
+// A device with the offloads of a port, or with those of a sender.
+static uint16_t device_start(const char *name, const char *args, uint64_t sender, bool tso)
 {
-	const struct port_use use = {.n_rx = 1, .n_workers = 1};
+	const struct port_use use = {.tso = tso, .n_rx = 1, .n_workers = 1};
 	struct rte_eth_conf conf = {0};
 	struct rte_eth_dev_info info;
 	uint16_t id;
@@ -122,17 +126,45 @@ static uint16_t device_start(const char *name, const char *args, bool sender)
 	assert_int_equal(rte_eal_hotplug_add("vdev", name, args), 0);
 	assert_int_equal(rte_eth_dev_get_port_by_name(name, &id), 0);
 	assert_int_equal(rte_eth_dev_info_get(id, &info), 0);
-	if (sender)
-		conf.txmode.offloads = RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
-	else
-		conf.rxmode.offloads = port_offloads_choose(&info, &use).rx;
-	if (sender)
-		assert_int_not_equal(info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_UDP_CKSUM, 0);
+	if (sender != 0) {
+		conf.txmode.offloads = info.tx_offload_capa & sender;
+		assert_int_not_equal(conf.txmode.offloads, 0);
+	} else {
+		offloads = port_offloads_choose(&info, &use);
+		conf.rxmode.offloads = offloads.rx;
+	}
 	assert_int_equal(rte_eth_dev_configure(id, 1, 1, &conf), 0);
 	assert_int_equal(rte_eth_rx_queue_setup(id, 0, 32, SOCKET_ID_ANY, NULL, eal_pool), 0);
 	assert_int_equal(rte_eth_tx_queue_setup(id, 0, 32, SOCKET_ID_ANY, NULL), 0);
 	assert_int_equal(rte_eth_dev_start(id), 0);
 	return id;
+}
+
+// The two ends of a socket, of which the port is one and a sender with these offloads the other.
+struct ends {
+	char dir[32], args[64];
+	uint16_t vhost, virtio;
+	bool port_is_vhost;
+};
+
+static void ends_start(struct ends *e, bool port_is_vhost, uint64_t sender, bool tso)
+{
+	*e = (struct ends){.dir = "/tmp/culvert-test-XXXXXX", .port_is_vhost = port_is_vhost};
+	assert_non_null(mkdtemp(e->dir));
+	snprintf(e->args, sizeof(e->args), "iface=%s/s,tso=%d", e->dir, tso);
+	e->vhost = device_start("net_vhost0", e->args, port_is_vhost ? 0 : sender, tso);
+	snprintf(e->args, sizeof(e->args), "path=%s/s", e->dir);
+	e->virtio = device_start("net_virtio_user0", e->args, port_is_vhost ? sender : 0, tso);
+}
+
+static void ends_stop(struct ends *e)
+{
+	rte_eth_dev_stop(e->virtio);
+	rte_eth_dev_stop(e->vhost);
+	assert_int_equal(rte_eal_hotplug_remove("vdev", "net_virtio_user0"), 0);
+	assert_int_equal(rte_eal_hotplug_remove("vdev", "net_vhost0"), 0);
+	unlink(e->args + strlen("path="));
+	assert_int_equal(rmdir(e->dir), 0);
 }
 
 static struct rte_mbuf *datagram(void)
@@ -191,8 +223,11 @@ static uint16_t udp_sum(const uint8_t *ip)
 	return (uint16_t)sum;
 }
 
-static struct rte_mbuf *receive(uint16_t from, uint16_t to, struct rte_mbuf *m)
+// Sends it to the port.
+static struct rte_mbuf *receive(const struct ends *e, struct rte_mbuf *m)
 {
+	const uint16_t from = e->port_is_vhost ? e->virtio : e->vhost,
+		       to = e->port_is_vhost ? e->vhost : e->virtio;
 	struct rte_mbuf *received = NULL;
 
 	for (unsigned int i = 0; i < 20000 && m != NULL; i++)
@@ -216,30 +251,83 @@ static void test_partial_checksum(void **state)
 {
 	(void)state;
 	for (unsigned int port_is_vhost = 0; port_is_vhost < 2; port_is_vhost++) {
-		char dir[] = "/tmp/culvert-test-XXXXXX", args[64];
-		struct rte_mbuf *m;
-		uint16_t vhost, virtio;
+		struct rte_mbuf *m = datagram();
+		struct ends e;
 
-		assert_non_null(mkdtemp(dir));
-		snprintf(args, sizeof(args), "iface=%s/s", dir);
-		vhost = device_start("net_vhost0", args, !port_is_vhost);
-		snprintf(args, sizeof(args), "path=%s/s", dir);
-		virtio = device_start("net_virtio_user0", args, port_is_vhost);
-		m = datagram();
+		ends_start(&e, port_is_vhost, RTE_ETH_TX_OFFLOAD_UDP_CKSUM, false);
 		make_partial(m);
 		assert_int_not_equal(
 			udp_sum(rte_pktmbuf_mtod_offset(m, uint8_t *, 14)), UINT16_MAX);
-		m = port_is_vhost ? receive(virtio, vhost, m) : receive(vhost, virtio, m);
+		m = receive(&e, m);
 		assert_int_equal(m->pkt_len, LEN);
 		assert_int_equal(udp_sum(rte_pktmbuf_mtod_offset(m, uint8_t *, 14)), UINT16_MAX);
 		rte_pktmbuf_free(m);
-		rte_eth_dev_stop(virtio);
-		rte_eth_dev_stop(vhost);
-		assert_int_equal(rte_eal_hotplug_remove("vdev", "net_virtio_user0"), 0);
-		assert_int_equal(rte_eal_hotplug_remove("vdev", "net_vhost0"), 0);
-		unlink(args + strlen("path="));
-		assert_int_equal(rmdir(dir), 0);
+		ends_stop(&e);
 	}
+}
+
+#define SEGMENT 1400  // octets of payload of each part
+#define LARGE   20000 // octets of payload
+
+// A TCP segment that is to be cut by the device, in several buffers.
+static struct rte_mbuf *segment(void)
+{
+	struct rte_mbuf *m = datagram(), *last = m;
+	struct rte_ipv4_hdr *ip =
+		rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, sizeof(struct rte_ether_hdr));
+	struct rte_tcp_hdr *tcp = (struct rte_tcp_hdr *)(ip + 1);
+
+	m->l2_len = sizeof(struct rte_ether_hdr);
+	m->l3_len = sizeof(*ip);
+	m->l4_len = sizeof(*tcp);
+	m->tso_segsz = SEGMENT;
+	m->ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_TCP_CKSUM;
+	while (m->pkt_len < LARGE) {
+		last->next = rte_pktmbuf_alloc(eal_pool);
+		last = last->next;
+		assert_non_null(last);
+		memset(rte_pktmbuf_append(last, 2000), 1, 2000);
+		m->pkt_len += 2000;
+		m->nb_segs++;
+	}
+	ip->next_proto_id = IPPROTO_TCP;
+	ip->total_length = rte_cpu_to_be_16((uint16_t)(m->pkt_len - sizeof(struct rte_ether_hdr)));
+	*tcp = (struct rte_tcp_hdr){.data_off = sizeof(*tcp) / 4 << 4};
+	return m;
+}
+
+// Of a port with tso, the driver marks the segment as segment.h wants it.
+static void test_large_segment(void **state)
+{
+	(void)state;
+	for (unsigned int port_is_vhost = 0; port_is_vhost < 2; port_is_vhost++) {
+		struct rte_mbuf *m = segment();
+		const uint32_t len = m->pkt_len;
+		struct ends e;
+
+		ends_start(&e, port_is_vhost,
+			RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_TCP_CKSUM, true);
+		m = receive(&e, m);
+		assert_int_equal(m->pkt_len, len);
+		assert_int_equal(m->tso_segsz, SEGMENT);
+		assert_int_not_equal(m->ol_flags & offloads.mbuf_flags & RTE_MBUF_F_RX_LRO, 0);
+		rte_pktmbuf_free(m);
+		ends_stop(&e);
+	}
+}
+
+// Without, no other end may send any.
+static void test_large_segments_not_offered(void **state)
+{
+	struct rte_eth_dev_info info;
+	struct ends e;
+
+	(void)state;
+	ends_start(&e, true, RTE_ETH_TX_OFFLOAD_UDP_CKSUM, false);
+	assert_int_equal(rte_eth_dev_info_get(e.virtio, &info), 0);
+	assert_int_equal(info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_TCP_TSO, 0);
+	assert_int_equal(offloads.mbuf_flags & RTE_MBUF_F_RX_LRO, 0);
+	ends_stop(&e);
 }
 
 static int start(void **state)
@@ -259,6 +347,8 @@ int main(void)
 		cmocka_unit_test(test_rss),
 		cmocka_unit_test(test_rss_key),
 		cmocka_unit_test(test_partial_checksum),
+		cmocka_unit_test(test_large_segment),
+		cmocka_unit_test(test_large_segments_not_offered),
 	};
 
 	return cmocka_run_group_tests(tests, start, eal_pool_stop);
