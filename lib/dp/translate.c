@@ -172,7 +172,9 @@ static bool has_ports(uint8_t proto)
 	return proto == IPPROTO_TCP || proto == IPPROTO_UDP;
 }
 
-static struct classifier_key key_of(const struct worker *w, const struct pkt *p)
+// Before its destination is translated, no packet has a route: reassembled ones were looked up as
+// they came.
+static struct classifier_key key_of(const struct worker *w, const struct pkt *p, enum nat_end end)
 {
 	const struct ip_view v = translate_view_rules(w, p);
 	struct classifier_key key = classifier_key_of(&v);
@@ -180,14 +182,14 @@ static struct classifier_key key_of(const struct worker *w, const struct pkt *p)
 		p->sa_in != NULL ? spd_find_tunnel(w->snapshot->spd, p->sa_in) : NULL;
 
 	key.in = rte_cpu_to_be_32(tunnel != NULL ? tunnel->iface : pkt_port(w, p));
-	key.out = rte_cpu_to_be_32(p->nexthop != NULL ? p->nexthop->iface : PORTS_MAX);
+	key.out = rte_cpu_to_be_32(end == NAT_FROM ? p->nexthop->iface : PORTS_MAX);
 	return key;
 }
 
 // The rule that translates an end of the packet.
 static const struct nat_rule *rule_find(struct worker *w, const struct pkt *p, enum nat_end end)
 {
-	const struct classifier_key key = key_of(w, p);
+	const struct classifier_key key = key_of(w, p, end);
 	const struct nat_rule *rule = nat_set_find(w->snapshot->nat, end, &key);
 
 	w->translation.rule[end] = rule != NULL ? rule->number : 0;

@@ -142,6 +142,26 @@ static void test_fragments(void **state)
 	gateway_free(g);
 }
 
+// Reassembled packets were looked up as they came: that route means nothing to rules.
+static void test_fragments_to_another(void **state)
+{
+	struct gateway *g = gateway(
+		"nat = ( { name = \"as-is\"; action = \"accept\"; out = \"wan\"; destination = "
+		"\"198.51.100.7\"; }, { name = \"to\"; action = \"destination\"; destination = "
+		"\"198.51.100.7\"; to = \"198.51.100.8\"; }, { name = \"out\"; action = "
+		"\"source\"; out = \"wan\"; to = \"port\"; } );");
+	struct frame f[4];
+
+	(void)state;
+	datagram_fill(4000, 80);
+	gateway_pass(g, f, pieces(f, LAN, (struct ipv4)FROM_TO(CLIENT, SERVER, .id = 9), 1400));
+	expect_drops(g, DROP_NONE, 0);
+	assert_in_range(g->n_sent, 3, 4);
+	assert_int_equal(be32(frame_packet(&g->sent[0]) + 12), ip_number(OWN));
+	assert_int_equal(be32(frame_packet(&g->sent[0]) + 16), ip_number("198.51.100.8"));
+	gateway_free(g);
+}
+
 // The first packet of a flow arrives at two workers: both send it with the same port, and replies
 // find the client at either.
 static void test_two_workers(void **state)
@@ -171,6 +191,7 @@ int main(void)
 		pipeline_test(test_connection),
 		pipeline_test(test_own_resets),
 		pipeline_test(test_fragments),
+		pipeline_test(test_fragments_to_another),
 		pipeline_test(test_two_workers),
 	};
 
