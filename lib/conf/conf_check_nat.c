@@ -14,27 +14,29 @@ static unsigned int n_ports(const struct proto_ports *p)
 	return p->max - p->min + 1u;
 }
 
-// Whether the prefix has as many addresses of the same family as `to`.
-static bool is_like(const struct ip_prefix *p, const struct conf_addrs *to)
+// Whether `to` can replace the prefix of an end: it has as many addresses of the same family.
+static bool can_replace(config_setting_t *item, const struct conf_nat *nat, enum nat_end end)
 {
-	return p->len == to->len && ip_addr_family(&p->addr) == ip_addr_family(&to->first);
+	const struct ip_prefix *p = end == NAT_FROM ? &nat->match.source : &nat->match.destination;
+
+	return conf_given(item, nat_end_names[end]) != NULL && p->len == nat->to.len &&
+	       ip_addr_family(&p->addr) == ip_addr_family(&nat->to.first) &&
+	       (conf_given(item, "replaces") == NULL || nat->end == end);
 }
 
 // A prefix takes the place of another one of the same size, of one end.
 static void check_netmap(
 	struct conf_reader *r, config_setting_t *item, config_setting_t *to, struct conf_nat *nat)
 {
-	bool source = conf_given(item, "source") != NULL && is_like(&nat->match.source, &nat->to);
-	bool destination = conf_given(item, "destination") != NULL &&
-			   is_like(&nat->match.destination, &nat->to);
+	const bool source = can_replace(item, nat, NAT_FROM);
+	const bool destination = can_replace(item, nat, NAT_TO);
 
 	if (nat->to.port || nat->to.len == 0)
 		conf_err(r, to, "must be a prefix for netmap");
 	else if (source && destination)
 		conf_err(r, to,
-			"is as long as source and as destination: which of them it replaces must "
-			"be "
-			"clear, write two rules");
+			"is as long as source and as destination: replaces must say which of them "
+			"it replaces");
 	else if (!source && !destination)
 		conf_err(r, to,
 			"must be as long as the prefix source or destination that it replaces");
@@ -82,7 +84,10 @@ static void check_item(struct conf_reader *r, config_setting_t *item, struct con
 
 	if (conf_given(item, "action") == NULL)
 		return;
-	nat->end = nat->action == NAT_DESTINATION ? NAT_TO : NAT_FROM;
+	if (nat->action != NAT_NETMAP) {
+		nat->end = nat->action == NAT_DESTINATION ? NAT_TO : NAT_FROM;
+		conf_refuse_given(r, item, "replaces", "is for action = \"netmap\" alone");
+	}
 	check_ports(r, item, nat);
 	if (nat->action == NAT_ACCEPT) {
 		conf_refuse_given(

@@ -10,3 +10,9 @@ const char *const nat_action_names[] = {
 	[NAT_NETMAP] = "netmap",
 	NULL,
 };
+
+const char *const nat_end_names[] = {
+	[NAT_TO] = "destination",
+	[NAT_FROM] = "source",
+	NULL,
+};

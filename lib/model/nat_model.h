@@ -15,3 +15,4 @@ enum nat_end { NAT_TO, NAT_FROM, NAT_ENDS };
 
 // By these numbers; NULL after the last.
 extern const char *const nat_action_names[];
+extern const char *const nat_end_names[];

@@ -132,13 +132,14 @@ static void test_hairpin(void **state)
 // its policy has been checked. Either end begins.
 static void test_netmap_through_a_tunnel(void **state)
 {
-	struct gateway *g = site_a(
-		(struct site){.more = "nat = ( { name = \"as-lan\"; action = \"netmap\"; source = "
-				      "\"10.7.0.0/24\"; "
-				      "destination = \"10.2.0.0/16\"; to = \"10.1.0.0/24\"; },"
-				      "{ name = \"back\"; action = \"netmap\"; source = "
-				      "\"10.2.0.0/16\"; destination = "
-				      "\"10.1.0.0/24\"; to = \"10.7.0.0/24\"; } );"});
+	struct gateway *g = site_a((struct site){
+		.more = "nat = ( { name = \"as-lan\"; action = \"netmap\"; source = "
+			"\"10.7.0.0/24\"; "
+			"destination = \"10.2.0.0/24\"; to = \"10.1.0.0/24\"; replaces = "
+			"\"source\"; },"
+			"{ name = \"back\"; action = \"netmap\"; source = \"10.2.0.0/24\"; "
+			"destination = "
+			"\"10.1.0.0/24\"; to = \"10.7.0.0/24\"; replaces = \"destination\"; } );"});
 	struct peer to_b = peer_new(g, "to-b"), from_b = peer_new(g, "from-b");
 	struct frame f =
 		ends_frame(DMZ, IPPROTO_UDP, (struct ends){"10.7.0.5", 1000, "10.2.0.5", 53});
