@@ -31,6 +31,7 @@ enum drop buffer_flatten(struct worker *w, struct rte_mbuf **m)
 
 	if (d != DROP_NONE)
 		return d;
+	one->port = chain->port;
 	to = rte_pktmbuf_mtod(one, uint8_t *);
 	for (const struct rte_mbuf *s = chain; s != NULL; s = s->next) {
 		rte_memcpy(to, rte_pktmbuf_mtod(s, const uint8_t *), s->data_len);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Any octets as frames. The input is a burst of records: an octet that determines how the frame is
 // received, its length in two octets, the frame. Few random frames would pass the first checks, so
-// the first octet also determines which fields are made valid. Proves that the books balance and no
+// the first octet also determines which fields are made valid. The length is taken modulo LEN_MAX;
+// an odd quotient marks the frame as one to be cut (segment.h), the rest of it determines the size
+// of its parts. Proves that the books balance and no
 // sanitizer reports an error. The LAN's device has a VLAN 7, which is the WAN.
 #include <netinet/in.h>
 
@@ -25,6 +27,9 @@ enum {
 };
 
 #define FRAMES_MAX 16
+#define LEN_MAX    2040
+#define SIZE_UNIT  37               // octets of a part
+#define FRONT      (ETH_LEN + 1280) // in the first buffer of a frame to be cut
 
 static struct gateway *site, *site_v6;
 static struct vlan_map vlans;
@@ -89,12 +94,12 @@ static void make_right(struct frame *f, uint8_t how)
 		make_right_v4(f, how);
 }
 
-static struct rte_mbuf *in_two(const struct frame *f)
+static struct rte_mbuf *in_two(const struct frame *f, uint16_t first)
 {
 	struct frame head = *f, tail = *f;
 	struct rte_mbuf *m;
 
-	head.len = (uint16_t)(f->len / 3);
+	head.len = first;
 	tail.len = (uint16_t)(f->len - head.len);
 	memcpy(tail.b, f->b + head.len, tail.len);
 	m = frame_mbuf(&head);
@@ -103,10 +108,10 @@ static struct rte_mbuf *in_two(const struct frame *f)
 	return m;
 }
 
-static struct rte_mbuf *buffer_of(const struct frame *f, uint8_t how)
+static struct rte_mbuf *buffer_of(const struct frame *f, uint8_t how, bool cut)
 {
 	if ((how & IN_TWO) != 0 && f->len >= 3)
-		return in_two(f);
+		return in_two(f, cut && f->len > FRONT ? FRONT : (uint16_t)(f->len / 3));
 	return (how & AT_END) != 0 ? frame_mbuf_at_end(f) : frame_mbuf(f);
 }
 
@@ -130,7 +135,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 	unsigned int n = 0;
 
 	while (len >= 3 && n < FRAMES_MAX) {
-		size_t frame_len = RTE_MIN((size_t)be16(input + 1) % 2040 + 1, len - 3);
+		const unsigned int quotient = be16(input + 1) / LEN_MAX;
+		size_t frame_len = RTE_MIN((size_t)be16(input + 1) % LEN_MAX + 1, len - 3);
 
 		if (frame_len == 0)
 			break;
@@ -140,7 +146,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 
 		memcpy(f.b, input + 3, frame_len);
 		make_right(&f, input[0]);
-		m[n++] = buffer_of(&f, input[0]);
+		m[n] = buffer_of(&f, input[0], quotient % 2 != 0);
+		if (quotient % 2 != 0) {
+			m[n]->ol_flags |= RTE_MBUF_F_RX_LRO;
+			m[n]->tso_segsz = (uint16_t)(quotient / 2 * SIZE_UNIT);
+		}
+		n++;
 		input += 3 + frame_len;
 		len -= 3 + frame_len;
 	}

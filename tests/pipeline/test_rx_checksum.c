@@ -54,6 +54,28 @@ static void test_completed(void **state)
 	gateway_free(g);
 }
 
+// Of a frame in two buffers as well, which becomes one in a single buffer, of the same port.
+static void test_completed_in_two_buffers(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame head = incomplete(), tail = head;
+	struct rte_mbuf *m;
+
+	(void)state;
+	head.len = L4;
+	tail.len = (uint16_t)(tail.len - L4);
+	memcpy(tail.b, head.b + L4, tail.len);
+	m = frame_mbuf(&head);
+	assert_int_equal(rte_pktmbuf_chain(m, frame_mbuf(&tail)), 0);
+	rx_checksum_complete(g->w, &m, 1);
+	assert_int_equal(m->nb_segs, 1);
+	assert_int_equal(m->port, LAN);
+	assert_int_equal(g->w->counters.checksums_completed, 1);
+	gateway_pass_mbufs(g, &m, 1);
+	expect_all_sent(g, 1, WAN);
+	gateway_free(g);
+}
+
 static void test_untouched(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -94,6 +116,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_completed),
+		pipeline_test(test_completed_in_two_buffers),
 		pipeline_test(test_untouched),
 		pipeline_test(test_traced),
 	};
