@@ -96,13 +96,21 @@ static bool write_v6(
 	return true;
 }
 
-// Copies the next len octets of a packet, from off in the buffer *m on, and moves both on.
-static void copy_next(uint8_t *to, struct rte_mbuf **m, uint32_t *off, uint32_t len)
+// Copies the next len octets of a packet, from off in the buffer *m on, and moves both on. Returns
+// their sum: to read the copy would wait for the stores to it.
+static uint32_t copy_next(uint8_t *to, struct rte_mbuf **m, uint32_t *off, uint32_t len)
 {
-	while (len > 0) {
-		uint32_t n = RTE_MIN(len, rte_pktmbuf_data_len(*m) - *off);
+	uint32_t sum = 0;
+	bool odd = false;
 
-		rte_memcpy(to, rte_pktmbuf_mtod_offset(*m, const uint8_t *, *off), n);
+	while (len > 0) {
+		const uint8_t *from = rte_pktmbuf_mtod_offset(*m, const uint8_t *, *off);
+		uint32_t n = RTE_MIN(len, rte_pktmbuf_data_len(*m) - *off);
+		uint16_t part = rte_raw_cksum(from, n);
+
+		rte_memcpy(to, from, n);
+		sum += odd ? rte_bswap16(part) : part;
+		odd ^= n % 2 != 0;
 		to += n;
 		len -= n;
 		*off += n;
@@ -111,11 +119,13 @@ static void copy_next(uint8_t *to, struct rte_mbuf **m, uint32_t *off, uint32_t 
 			*off = 0;
 		}
 	}
+	return sum;
 }
 
 static bool write_segments(
 	struct worker *w, const struct pkt *p, const struct plan *plan, struct rte_mbuf *part[])
 {
+	const uint32_t sum = tcp_segment_sum(pkt_ip(p), &p->ip, plan->head_len);
 	struct rte_mbuf *from = p->m;
 	uint32_t off = plan->head_len;
 
@@ -130,7 +140,7 @@ static bool write_segments(
 		uint8_t *to = (uint8_t *)rte_pktmbuf_append(part[i], (uint16_t)at.len);
 
 		memcpy(to, pkt_ip(p), plan->head_len);
-		copy_next(to + plan->head_len, &from, &off, len);
+		at.sum = sum + copy_next(to + plan->head_len, &from, &off, len);
 		tcp_segment_finish(to, &p->ip, &at);
 	}
 	return true;

@@ -80,6 +80,10 @@ static void packet_make(struct packet *p, bool v4, uint32_t payload)
 		if (p->tcp > 40)
 			p->b[p->tcp - 8] = IPPROTO_TCP;
 	}
+	if (v4) {
+		put16(p->b + 10, 0);
+		put16(p->b + 10, 0xffff - sum_of(p->b, p->tcp, 0));
+	}
 	p->b[p->tcp + 12] = (uint8_t)((20 + tcp_options) / 4 << 4);
 	p->b[p->tcp + 13] &= (uint8_t) ~(SYN | RST);
 }
@@ -92,6 +96,12 @@ static struct ip_layout layout_of(const struct packet *p)
 	return at;
 }
 
+// The sum of octets as the machine reads them, two at a time.
+static uint32_t memory_sum(const uint8_t *b, uint32_t len)
+{
+	return rte_cpu_to_be_16((uint16_t)sum_of(b, len, 0));
+}
+
 // The part with this number, as its caller makes it.
 static uint32_t part_make(uint8_t *out, const struct packet *p, uint32_t size, uint32_t number)
 {
@@ -102,8 +112,11 @@ static uint32_t part_make(uint8_t *out, const struct packet *p, uint32_t size, u
 	memcpy(out, p->b, p->head);
 	memcpy(out + p->head, p->b + p->head + off, len);
 	tcp_segment_finish(out, &at,
-		&(struct tcp_part){
-			.len = p->head + len, .off = off, .number = number, .last = len == left});
+		&(struct tcp_part){.len = p->head + len,
+			.sum = tcp_segment_sum(p->b, &at, p->head) + memory_sum(out + p->head, len),
+			.off = off,
+			.number = number,
+			.last = len == left});
 	return p->head + len;
 }
 
