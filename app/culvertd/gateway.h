@@ -14,8 +14,9 @@ struct gateway {
 	struct control control;
 	struct port ports[PORTS_MAX]; // by index of control.conf->ports
 	struct loop *loops[CONF_WORKERS_MAX];
-	struct reserve *reserve;  // NULL: nothing persists
-	struct host_thread *host; // NULL: no port and no tunnel has one
+	struct reserve *reserve;      // NULL: nothing persists
+	struct binding_log *bindings; // NULL: they are not logged
+	struct host_thread *host;     // NULL: no port and no tunnel has one
 };
 
 // Milliseconds of the TSC, the clock of the control thread.

@@ -12,6 +12,7 @@
 #include <rte_malloc.h>
 
 #include "address.h"
+#include "binding_log.h"
 #include "build_flow.h"
 #include "capability.h"
 #include "collect.h"
@@ -262,6 +263,7 @@ static void gateway_stop(struct gateway *g)
 	configure_stop(&g->control);
 	path_mtus_free(&g->control.path_mtus);
 	reserve_free(g->reserve);
+	binding_log_stop(g->bindings);
 	request_stop();
 	trace_free(g->control.tracing.trace);
 	flow_table_free(g->control.flows);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "binding_log.h"
 #include "configure.h"
 #include "device_thread.h"
 #include "log.h"
@@ -43,7 +44,8 @@ int load_first(struct gateway *g)
 	}
 	if (reserve_open(&g->reserve, conf, s->objects->ledger) < 0 ||
 		reserve_keys_check(g->reserve, conf, false, log_failures()) < 0 ||
-		reserve_begin(g->reserve, s) < 0) {
+		reserve_begin(g->reserve, s) < 0 ||
+		binding_log_start(&g->bindings, conf, g->control.flows, gateway_now_ms) < 0) {
 		build_snapshot_free(s);
 		return -EIO;
 	}

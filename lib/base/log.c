@@ -50,17 +50,26 @@ bool log_is_muted(void)
 	return muted;
 }
 
-const char *log_date(char text[LOG_DATE_MAX])
+const char *log_date_ago(char text[LOG_DATE_MAX], uint32_t ms)
 {
 	struct timespec now;
+	int64_t at;
+	time_t seconds;
 	struct tm utc;
 	size_t len;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &utc);
+	at = now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000 - ms;
+	seconds = at / 1000;
+	gmtime_r(&seconds, &utc);
 	len = strftime(text, LOG_DATE_MAX, "%Y-%m-%dT%H:%M:%S", &utc);
-	snprintf(text + len, LOG_DATE_MAX - len, ".%03dZ", (int)(now.tv_nsec / 1000000));
+	snprintf(text + len, LOG_DATE_MAX - len, ".%03dZ", (int)(at % 1000));
 	return text;
+}
+
+const char *log_date(char text[LOG_DATE_MAX])
+{
+	return log_date_ago(text, 0);
 }
 
 void log_line(enum log_level level, const char *fmt, ...)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
@@ -20,6 +21,9 @@ bool log_is_journal(void);
 // Writes the date and time, UTC to the millisecond, in the format of ISO 8601. Only for display:
 // the wall clock may be set at any time. Returns text.
 const char *log_date(char text[LOG_DATE_MAX]);
+
+// The same of a moment that many milliseconds ago.
+const char *log_date_ago(char text[LOG_DATE_MAX], uint32_t ms);
 
 // Lines above this level are not written. Set once at start, before other threads run.
 void log_set_level(enum log_level level);

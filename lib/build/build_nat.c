@@ -19,6 +19,7 @@ static struct nat_rule rule_of(
 		.last = c->to.last,
 		.len = c->to.len,
 		.port = c->to.port,
+		.log = c->log,
 		.random = c->random,
 		.port_min = c->to_port.min,
 		.port_max = c->to_port.max,
@@ -33,9 +34,9 @@ static bool equal(const void *x, const void *y)
 	const struct nat_rule *a = x, *b = y;
 
 	return a->action == b->action && a->end == b->end && a->len == b->len &&
-	       a->port == b->port && a->port_min == b->port_min && a->port_max == b->port_max &&
-	       ip_addr_equal(&a->first, &b->first) && ip_addr_equal(&a->last, &b->last) &&
-	       build_matches_equal(&a->match, &b->match);
+	       a->port == b->port && a->log == b->log && a->port_min == b->port_min &&
+	       a->port_max == b->port_max && ip_addr_equal(&a->first, &b->first) &&
+	       ip_addr_equal(&a->last, &b->last) && build_matches_equal(&a->match, &b->match);
 }
 
 static const struct build_kind kind = {

@@ -107,6 +107,16 @@ static void check_item(struct conf_reader *r, config_setting_t *item, struct con
 			"destinations are translated before the route is known: leave out, or in");
 }
 
+static void check_log(struct conf_reader *r, config_setting_t *item, const struct conf_nat *nat)
+{
+	if (!nat->log)
+		return;
+	if (nat->action == NAT_ACCEPT)
+		conf_refuse_given(r, item, "log", "nothing is translated by action = \"accept\"");
+	else if (r->c->nat_log_mb == 0)
+		conf_err(r, conf_given(item, "log"), "there is no log: set nat_log.size");
+}
+
 static bool nat_covers(const struct conf_nat *a, const struct conf_nat *b)
 {
 	return (a->action == NAT_ACCEPT || a->end == b->end) && b->action != NAT_ACCEPT &&
@@ -142,8 +152,12 @@ void conf_check_nat(struct conf_reader *r)
 
 		conf_check_match(r, CONF_NAT, item, &nat->match, &port_names, &tunnel_names);
 		check_item(r, item, nat);
+		check_log(r, item, nat);
 	}
 	conf_check_names(r, CONF_NAT);
+	if (r->c->nat_log_mb > 0 && r->c->state_dir == NULL)
+		conf_err(r, conf_given(conf_member(r->root, "nat_log"), "size"),
+			"the log is in state_dir, which must not be \"none\"");
 	selectors_ok = conf_set_accepted(r, CONF_NAT, selectors);
 	check_order(r, &selectors_ok);
 }

@@ -193,6 +193,7 @@ static const struct nat_rule *rule_find(struct worker *w, const struct pkt *p, e
 	const struct nat_rule *rule = nat_set_find(w->snapshot->nat, end, &key);
 
 	w->translation.rule[end] = rule != NULL ? rule->number : 0;
+	w->translation.logged |= rule != NULL && rule->log;
 	return rule;
 }
 

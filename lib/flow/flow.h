@@ -67,7 +67,10 @@ struct flow_counters {
 	uint64_t expired;
 	uint64_t evicted; // from a full table
 	uint64_t flushed;
-	uint64_t reopened;            // a new connection in the entry of a closed one
+	uint64_t reopened; // a new connection in the entry of a closed one
+	uint64_t bindings; // translated flows that began
+	uint64_t bindings_ended;
+	uint64_t bindings_lost;       // records for which there was no room: flow_binding.h
 	uint64_t refused[DROP_COUNT]; // by reason, including packets that passed because strict is
 				      // off
 };

@@ -136,7 +136,7 @@ bool flow_evict(
 	if (s.flow == NULL)
 		return false;
 	// If another worker was faster, there is room as well.
-	if (flow_unlink(t, w, s.flow))
+	if (flow_unlink(t, w, s.flow, now))
 		count(&w->counters.evicted);
 	return true;
 }
@@ -168,10 +168,10 @@ static void entry_tick(struct flow_table *t, struct flow_worker *w, struct flow 
 		return;
 	if (flow_idle(f, now) >=
 		atomic_load_explicit(&t->timeout[flow_word_state(word)], memory_order_relaxed)) {
-		if (flow_unlink(t, w, f))
+		if (flow_unlink(t, w, f, now))
 			count(&w->counters.expired);
 	} else if (w->flush_left > 0 && flow_matches(t, f, word, &t->flush)) {
-		if (flow_unlink(t, w, f))
+		if (flow_unlink(t, w, f, now))
 			count(&w->counters.flushed);
 	}
 }
@@ -214,6 +214,6 @@ void flow_remove(struct flow_table *t, unsigned int worker, struct flow *f)
 {
 	struct flow_worker *w = &t->worker[worker];
 
-	if (flow_unlink(t, w, f))
+	if (flow_unlink(t, w, f, load(&f->created)))
 		count(&w->counters.flushed);
 }

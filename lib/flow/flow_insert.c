@@ -221,7 +221,8 @@ static void entry_translate(struct flow_table *t, struct flow *f, const struct f
 	*flow_nat(t, f) = (struct flow_nat){.key = reply.key,
 		.hash = reply.hash,
 		.rule = {translation->rule[0], translation->rule[1]},
-		.sender = reply.dir};
+		.sender = reply.dir,
+		.logged = translation->logged};
 	f->dir[!p->dir].key = p->v4 ? flow_brief_of(&reply.key) : FLOW_BRIEF_V6_SECOND;
 }
 
@@ -272,7 +273,7 @@ static int link_entry(struct flow_table *t, struct flow *f, uint32_t word, uint3
 	return rc;
 }
 
-bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f)
+bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, uint32_t now)
 {
 	uint32_t word = atomic_fetch_or_explicit(&f->word, FLOW_REMOVED, memory_order_acq_rel);
 	uint64_t held = FLOW_HELD;
@@ -286,8 +287,10 @@ bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f)
 	}
 	flow_holder_subtract(&t->holders, f->holder, held);
 	slot_clear(t, f->hash, first_place(t, f));
-	if ((word & FLOW_TRANSLATED) != 0)
+	if ((word & FLOW_TRANSLATED) != 0) {
 		slot_clear(t, flow_nat(t, f)->hash, second_place(t, f, word));
+		flow_binding_add(t, w, f, true, now);
+	}
 	flow_pool_retire(t, w, f);
 	return true;
 }
@@ -361,6 +364,8 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, struct flow_pkt
 	switch (rc) {
 	case 0:
 		count(&w->counters.created);
+		if (translation != NULL)
+			flow_binding_add(t, w, *flow, false, now);
 		return DROP_NONE;
 	case -EEXIST:
 		// Of a translated flow replies have another key.

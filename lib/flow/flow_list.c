@@ -56,6 +56,9 @@ void flow_counters_sum(const struct flow_table *t, struct flow_counters *sum)
 		sum->evicted += read_counter(&w->counters.evicted);
 		sum->flushed += read_counter(&w->counters.flushed);
 		sum->reopened += read_counter(&w->counters.reopened);
+		sum->bindings += read_counter(&w->counters.bindings);
+		sum->bindings_ended += read_counter(&w->counters.bindings_ended);
+		sum->bindings_lost += read_counter(&w->counters.bindings_lost);
 		for (unsigned int d = 0; d < DROP_COUNT; d++)
 			sum->refused[d] += read_counter(&w->counters.refused[d]);
 	}

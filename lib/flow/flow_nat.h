@@ -15,6 +15,7 @@ struct flow_nat {
 	uint32_t hash;       // of the key
 	uint16_t rule[2];    // numbers of the rules that translate destination and source; 0: none
 	uint8_t sender;      // the end of the key that sends the replies
+	bool logged;         // begin and end are recorded: flow_binding.h
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct flow_nat) == 64, "one cache line");
@@ -23,6 +24,7 @@ static_assert(sizeof(struct flow_nat) == 64, "one cache line");
 struct flow_translation {
 	struct ip_ends to;
 	uint16_t rule[2];
+	bool logged; // a rule wants it
 };
 
 // The ends of packets of a key that one end of it sends.

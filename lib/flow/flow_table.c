@@ -132,6 +132,8 @@ const struct flow_nat *flow_nat_of(const struct flow_table *t, const struct flow
 
 void flow_table_free(struct flow_table *t)
 {
+	if (t != NULL)
+		flow_bindings_free(t);
 	if (t != NULL && t->nat != NULL)
 		munmap(t->nat, nat_len(t));
 	if (t != NULL && t->memory != NULL)

@@ -48,8 +48,10 @@ struct flow_worker {
 	uint32_t flush_left; // entries that it still has to look at
 	// Calls of flow_redecide() before its last round began, and before this one did.
 	uint64_t redecided, redecided_now;
+	struct flow_bindings *bindings; // NULL: none are logged
 	struct {
 		_Atomic uint64_t created, expired, evicted, flushed, reopened;
+		_Atomic uint64_t bindings, bindings_ended, bindings_lost;
 		_Atomic uint64_t refused[DROP_COUNT];
 	} counters; // written by this worker, read by all
 } __rte_cache_aligned;
@@ -227,7 +229,14 @@ void flow_pool_retire(struct flow_table *t, struct flow_worker *w, struct flow *
 void flow_pool_reclaim(struct flow_table *t, struct flow_worker *w);
 
 // flow_insert.c. Takes a flow out of the table. False if it is out already.
-bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f);
+bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, uint32_t now);
+
+// flow_binding.c. Counts, and records if its rule wants it, that a translated flow begins or has
+// ended.
+void flow_binding_add(const struct flow_table *t, struct flow_worker *w, const struct flow *f,
+	bool ended, uint32_t now);
+void flow_bindings_free(struct flow_table *t);
+
 static inline uint32_t flow_number(const struct flow_table *t, const struct flow *f)
 {
 	return (uint32_t)(f - t->entry);

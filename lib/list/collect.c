@@ -394,6 +394,7 @@ bool collect_totals(void *view, const struct control *c, unsigned int i)
 	};
 	v->drops = counters_drops(&v->counters);
 	flow_counters_sum(c->flows, &v->flow);
+	v->bindings = v->flow.bindings - RTE_MIN(v->flow.bindings, v->flow.bindings_ended);
 	count_neighbours(v->neighbours, c);
 	v->tunnels = collect_tunnel_states(v->tunnels_in, c);
 	event_log_counts(v->events);

@@ -21,6 +21,7 @@ struct nat_rule {
 	struct ip_addr first, last;  // addresses that the end becomes
 	uint8_t len;                 // of their prefix, of NAT_NETMAP
 	bool port;                   // instead: those of the interface that the packet leaves by
+	bool log;                    // begin and end of each translated flow are recorded
 	bool random;                 // new ports of sources are chosen at random
 	uint16_t port_min, port_max; // new ports, host byte order; 0: none are given
 	uint16_t number;             // names it in flows and counters; not 0

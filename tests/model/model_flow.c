@@ -204,7 +204,7 @@ static void act(enum act act, uint8_t proto, uint32_t *learnt)
 {
 	switch (act) {
 	case REMOVE:
-		model->removed += flow_unlink(table, &model->worker, &model->flow);
+		model->removed += flow_unlink(table, &model->worker, &model->flow, 1);
 		break;
 	case DECIDE_1:
 	case DECIDE_1_CLEAR:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flows with two keys: packets with either find the flow, and no two flows have the same ends.
+#include "flow_binding.h"
 #include "flows.h"
 
 #define PUBLIC  0xc6336401 // 198.51.100.1
@@ -24,7 +25,7 @@ static struct ip_ends ends(uint32_t src, uint16_t sport, uint32_t dst, uint16_t 
 static enum drop insert(
 	struct flows *s, struct flow_pkt *p, const struct ip_ends *to, struct flow **f)
 {
-	const struct flow_translation translation = {*to, {7, 9}};
+	const struct flow_translation translation = {.to = *to, .rule = {7, 9}};
 
 	flow_lookup_start(s->t, p);
 	return flow_insert(s->t, 0, p, &translation, 0, 0, f);
@@ -80,6 +81,44 @@ static void test_keys(void **state)
 		flows_round(&s, 0);
 		flows_fini(&s);
 	}
+}
+
+// Each binding that is to be logged has a record of its begin and one of its end; a full ring loses
+// further ones, and counts them.
+static void test_records(void **state)
+{
+	struct flow_pkt p = udp(HOST_A, 1000, HOST_B, 53);
+	struct flow_translation translation = {.to = ends(PUBLIC, 2000, HOST_B, 53), .rule = {7}};
+	struct flow_counters sum;
+	struct flow_binding b;
+	struct flows s;
+	struct flow *f;
+
+	(void)state;
+	init(&s);
+	assert_int_equal(flow_bindings_new(s.t), 0);
+	for (unsigned int i = 0; i < FLOW_BINDINGS / 2 + 2; i++) {
+		translation.logged = i > 0;
+		flow_lookup_start(s.t, &p);
+		assert_int_equal(flow_insert(s.t, 0, &p, &translation, 0, i, &f), DROP_NONE);
+		flow_remove(s.t, 0, f);
+		flows_round(&s, i);
+	}
+	for (unsigned int i = 0; i < FLOW_BINDINGS; i++) {
+		assert_true(flow_binding_next(s.t, 0, &b));
+		assert_int_equal(b.ended, i % 2);
+		assert_int_equal(b.at_ms, 1 + i / 2);
+		assert_int_equal(b.proto, IPPROTO_UDP);
+		assert_int_equal(b.from.src_port, rte_cpu_to_be_16(1000));
+		assert_true(ip_addr_equal(&b.to.src, &translation.to.src));
+		assert_int_equal(b.to.src_port, translation.to.src_port);
+	}
+	assert_false(flow_binding_next(s.t, 0, &b));
+	flow_counters_sum(s.t, &sum);
+	assert_int_equal(sum.bindings, FLOW_BINDINGS / 2 + 2);
+	assert_int_equal(sum.bindings_ended, sum.bindings);
+	assert_int_equal(sum.bindings_lost, 2);
+	flows_fini(&s);
 }
 
 static void test_ends_are_used_once(void **state)
@@ -205,6 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_records),
 		cmocka_unit_test(test_ends_are_used_once),
 		cmocka_unit_test(test_view),
 		cmocka_unit_test(test_model),
