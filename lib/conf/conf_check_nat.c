@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "conf_check.h"
 #include "conf_schema.h"
@@ -55,18 +57,35 @@ static void check_destination(struct conf_reader *r, config_setting_t *item, con
 			"has %u ports, must have 1, or %u as destination_port", n, from);
 }
 
-static void check_same_family(
-	struct conf_reader *r, config_setting_t *to, const struct conf_nat *nat)
+// Packets are of the family of the new addresses, also of a rule without others.
+static void check_family(struct conf_reader *r, config_setting_t *to, struct conf_nat *nat)
 {
 	const enum ip_family family = ip_addr_family(&nat->to.first);
 
-	if (!nat->to.port && nat->match.family != IP_ANY && nat->match.family != family)
+	if (nat->to.port)
+		return;
+	if (nat->match.family == IP_ANY && family == IP_V4)
+		nat->match.source = nat->match.destination =
+			(struct ip_prefix){ip_addr_from_v4(0), 96};
+	if (nat->match.family == IP_ANY)
+		nat->match.family = family;
+	if (nat->match.family != family)
 		conf_err(r, to, "is %s, must be %s like the packets",
 			family == IP_V4 ? "IPv4" : "IPv6", family == IP_V4 ? "IPv6" : "IPv4");
 }
 
+static void check_addresses(
+	struct conf_reader *r, config_setting_t *to, const struct conf_addrs *addrs)
+{
+	if (memcmp(&addrs->first, &addrs->last, offsetof(struct ip_addr, w[3])) != 0)
+		conf_err(r, to,
+			"has more than 2^32 addresses: may differ in the last 32 bits alone");
+}
+
 static void check_ports(struct conf_reader *r, config_setting_t *item, const struct conf_nat *nat)
 {
+	if (conf_given(item, "to_port") != NULL && nat->to_port.min == 0)
+		conf_err(r, conf_given(item, "to_port"), "0 is no port, must begin with 1 or more");
 	if (nat->action != NAT_SOURCE && nat->action != NAT_DESTINATION)
 		conf_refuse_given(
 			r, item, "to_port", "needs action = \"source\" or \"destination\"");
@@ -97,7 +116,9 @@ static void check_item(struct conf_reader *r, config_setting_t *item, struct con
 	conf_require(r, CONF_NAT, item, "to");
 	if (to == NULL)
 		return;
-	check_same_family(r, to, nat);
+	check_family(r, to, nat);
+	if (nat->action == NAT_SOURCE)
+		check_addresses(r, to, &nat->to);
 	if (nat->action == NAT_NETMAP)
 		check_netmap(r, item, to, nat);
 	if (nat->action == NAT_DESTINATION)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Notes about a valid configuration: SAs and policies with which no packet comes through, rules
-// that need a policy which only an IKE daemon can add, and rules that most likely should have host
-// = true.
+// that need a policy which only an IKE daemon can add, rules that most likely should have host
+// = true, and rules of nat that take packets away from policies or from each other.
 #include "conf_check.h"
 
 // --- SAs and policies ---
@@ -256,9 +256,101 @@ static void notes_rules(const struct conf *c, FILE *out)
 	}
 }
 
+// --- nat ---
+
+static struct ip_prefix new_addresses(const struct conf_nat *n)
+{
+	return (struct ip_prefix){n->to.first, n->to.len != 0 ? n->to.len : 128};
+}
+
+// Whether a rule of nat before this one excludes the traffic of the policy.
+static bool is_excluded(const struct conf *c, const struct conf_nat *n, const struct conf_policy *p)
+{
+	for (const struct conf_nat *o = c->nat; o < n; o++)
+		if (o->action == NAT_ACCEPT && ip_prefix_overlaps(&o->match.source, &p->local) &&
+			ip_prefix_overlaps(&o->match.destination, &p->remote))
+			return true;
+	return false;
+}
+
+// The policy that protects packets of the sources, but not once these are translated; NULL: none.
+static const struct conf_policy *loses(const struct conf *c, const struct conf_nat *n)
+{
+	const struct ip_prefix to = new_addresses(n);
+
+	for (const struct conf_policy *p = c->policies; p < c->policies + c->n_policies; p++)
+		if (p->action == SPD_PROTECT && ip_prefix_overlaps(&n->match.source, &p->local) &&
+			ip_prefix_overlaps(&n->match.destination, &p->remote) &&
+			(n->to.port || !ip_prefix_overlaps(&to, &p->local)) &&
+			!is_excluded(c, n, p))
+			return p;
+	return NULL;
+}
+
+static bool has_policy_for(const struct conf *c, const struct ip_prefix *local)
+{
+	for (const struct conf_policy *p = c->policies; p < c->policies + c->n_policies; p++)
+		if (ip_prefix_overlaps(local, &p->local))
+			return true;
+	return c->n_policies == 0;
+}
+
+// The netmap before this one that exchanges another prefix of the same end for the same addresses.
+static const struct conf_nat *same_netmap(const struct conf *c, const struct conf_nat *n)
+{
+	const struct ip_prefix to = new_addresses(n);
+
+	for (const struct conf_nat *o = c->nat; n->action == NAT_NETMAP && o < n; o++) {
+		const struct ip_prefix other = new_addresses(o);
+
+		if (o->action == NAT_NETMAP && o->end == n->end &&
+			ip_prefix_overlaps(&to, &other) &&
+			ip_prefix_overlaps(&n->match.destination, &o->match.destination))
+			return o;
+	}
+	return NULL;
+}
+
+static void notes_source(const struct conf *c, const struct conf_nat *n, FILE *out)
+{
+	const bool tunnel = n->match.out != CONF_PORT_ANY && n->match.out >= CONF_IFACE_TUNNEL;
+	const struct conf_policy *p = tunnel ? NULL : loses(c, n);
+	const struct conf_nat *same = same_netmap(c, n);
+	const struct ip_prefix to = new_addresses(n);
+
+	if (p != NULL) {
+		note(out, &n->where, "nat", n->name);
+		fprintf(out,
+			"policy \"%s\" protects packets of these sources, but not with their new "
+			"ones: exclude them by a rule with action \"accept\" before it, or give "
+			"the policy the new ones as local\n",
+			p->name);
+	}
+	if (!tunnel && !n->to.port && !has_policy_for(c, &to)) {
+		note(out, &n->where, "nat", n->name);
+		fprintf(out, "no policy has the new addresses as local: unless an IKE daemon adds "
+			     "one, packets are dropped as no_policy\n");
+	}
+	if (same != NULL) {
+		note(out, &n->where, "nat", n->name);
+		fprintf(out,
+			"nat \"%s\" exchanges another prefix for the same addresses: of two "
+			"hosts with one new address, one may find it in use\n",
+			same->name);
+	}
+}
+
+static void notes_nat(const struct conf *c, FILE *out)
+{
+	for (const struct conf_nat *n = c->nat; n < c->nat + c->n_nat; n++)
+		if (n->action != NAT_ACCEPT && n->end == NAT_FROM)
+			notes_source(c, n, out);
+}
+
 void conf_notes_print(const struct conf *c, FILE *out)
 {
 	notes_policies(c, out);
 	notes_tunnels(c, out);
 	notes_rules(c, out);
+	notes_nat(c, out);
 }

@@ -181,6 +181,56 @@ static void test_rules(void **state)
 	}
 }
 
+#define LOSES                                                                                      \
+	"note.conf:3: nat \"n\": policy \"b\" protects packets of these sources, but not with "    \
+	"their "                                                                                   \
+	"new ones: exclude them by a rule with action \"accept\" before it, or give the policy "   \
+	"the "                                                                                     \
+	"new ones as local\n"
+#define UNCOVERED                                                                                  \
+	"note.conf:3: nat \"n\": no policy has the new addresses as local: unless an IKE daemon "  \
+	"adds "                                                                                    \
+	"one, packets are dropped as no_policy\n"
+#define SAME                                                                                       \
+	"note.conf:3: nat \"n\": nat \"first\" exchanges another prefix for the same addresses: "  \
+	"of "                                                                                      \
+	"two hosts with one new address, one may find it in use\n"
+
+// The rules before rule n, and its settings.
+static const struct row nat_rows[] = {
+	{"masquerade of a tunnel's packets", "",
+		"action = \"source\"; out = \"wan\"; to = \"port\";", LOSES},
+	{"excluded",
+		"{ name = \"x\"; action = \"accept\"; source = \"10.1.0.0/24\"; destination = "
+		"\"10.2.0.0/24\"; },",
+		"action = \"source\"; out = \"wan\"; to = \"port\";", NULL},
+	{"other destinations", "",
+		"action = \"source\"; out = \"wan\"; to = \"port\"; destination = "
+		"\"203.0.113.0/24\";",
+		NULL},
+	{"addresses of no policy", "",
+		"action = \"source\"; to = \"192.0.2.1\"; destination = \"203.0.113.0/24\";",
+		UNCOVERED},
+	{"addresses of the policy", "",
+		"action = \"source\"; to = \"10.1.0.9\"; destination = \"10.2.0.0/24\";", NULL},
+	{"two prefixes for one",
+		"{ name = \"first\"; action = \"netmap\"; source = \"10.7.0.0/24\"; to = "
+		"\"10.1.0.0/24\"; },",
+		"action = \"netmap\"; source = \"10.8.0.0/24\"; to = \"10.1.0.0/24\";", SAME},
+};
+
+static void test_nat(void **state)
+{
+	char text[4096];
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(nat_rows) / sizeof(nat_rows[0]); i++) {
+		snprintf(text, sizeof(text), "%s\nnat = ( %s { name = \"n\"; %s } );", TUNNEL,
+			nat_rows[i].policies, nat_rows[i].rule);
+		check(nat_rows[i].what, text, nat_rows[i].note);
+	}
+}
+
 static void test_policies(void **state)
 {
 	(void)state;
@@ -190,8 +240,8 @@ static void test_policies(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rules), cmocka_unit_test(test_policies)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rules), cmocka_unit_test(test_nat),
+		cmocka_unit_test(test_policies)};
 
 	return cmocka_run_group_tests(tests, conf_dir_make, conf_dir_remove);
 }

@@ -91,7 +91,7 @@ static void test_nat(void **state)
 	const struct conf_nat *n = c->nat;
 
 	(void)state;
-	assert_int_equal(c->n_nat, 5);
+	assert_int_equal(c->n_nat, 6);
 	assert_string_equal(n[0].name, "one");
 	assert_int_equal(n[0].action, NAT_SOURCE);
 	assert_int_equal(n[0].end, NAT_FROM);
@@ -113,6 +113,11 @@ static void test_nat(void **state)
 	assert_true(n[4].to.port);
 	assert_true(n[4].random);
 	assert_int_equal(n[4].to_port.min, 0);
+	// Its packets are of the family of the new address, of protocols with ports or others.
+	assert_int_equal(n[5].match.family, IP_V4);
+	check_prefix(&n[5].match.source, "0.0.0.0/0");
+	assert_int_equal(n[5].match.proto, PROTO_ANY);
+	assert_int_equal(n[5].to_port.max, 3001);
 	conf_free(c);
 }
 
