@@ -121,7 +121,7 @@ static __rte_noinline enum drop frame_input(struct worker *w, struct pkt *p)
 	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4))
 		return ip_input(w, p, eth, to_us);
 	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP))
-		return arp_input(w, p);
+		return segment_is_marked(p->m) ? DROP_SEGMENT_MALFORMED : arp_input(w, p);
 	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV6))
 		return input_v6(w, p);
 	return DROP_ETHERTYPE;

@@ -107,6 +107,20 @@ static void test_lies(void **state)
 	gateway_free(g);
 }
 
+// No part of ARP is to be cut, and the gateway answers in the buffers of the request.
+static void test_arp(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	const struct frame arp = frame_arp(LAN, 1, "10.1.0.5", "10.1.0.1");
+
+	(void)state;
+	memcpy(large_raw, arp.b, arp.len);
+	expect_malformed(g,
+		(struct large){.len = (uint32_t)arp.len - ETH_LEN, .size = 100, .first = 50},
+		DROP_SEGMENT_MALFORMED);
+	gateway_free(g);
+}
+
 // Any octets in the headers: the books balance, and no sanitizer reports an error.
 static void test_random_headers(void **state)
 {
@@ -156,6 +170,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_datagrams_become_fragments),
 		pipeline_test(test_lies),
+		pipeline_test(test_arp),
 		pipeline_test(test_random_headers),
 		pipeline_test(test_to_the_host),
 	};
