@@ -82,7 +82,7 @@ enum drop decide_invalid(struct worker *w, struct pkt *p, struct flow_pkt *fp, e
 	const struct flow *f;
 	enum drop d;
 
-	if (pkt_iface(w, p)->is_host || pkt_is_for_host(p) || translate_of(w) != NULL ||
+	if (pkt_iface(w, p)->is_host || pkt_is_for_host(p) || w->translated ||
 		!firewall_accepts_invalid(w, p))
 		return reason;
 	p->sa_out = NULL; // that of the flow, which is not used
@@ -107,6 +107,8 @@ enum drop decide_new_flow(struct worker *w, struct pkt *p, struct flow_pkt *fp,
 		return d;
 	decision = decision_of(w, p);
 	d = flow_insert(w->flows, w->id, fp, translate_of(w), worker_holder(w, p), w->now_ms, f);
+	if (d == DROP_NONE && unlikely(!translate_fits(w, fp, *f)))
+		return STALE;
 	translate_count(w, p, d);
 	if (d == DROP_FLOW_TABLE_FULL || d == DROP_FLOW_SOURCE_LIMIT || d == DROP_NAT_PORTS)
 		return d;

@@ -20,7 +20,10 @@ static inline uint32_t ingress_of(const struct worker *w, const struct pkt *p)
 // without a flow; else reason is returned.
 enum drop decide_invalid(struct worker *w, struct pkt *p, struct flow_pkt *fp, enum drop reason);
 
-// The first packet of a flow. *f: the flow; NULL: the packet continues without one.
+#define STALE DROP_COUNT // no drop: the packet has to be evaluated again
+
+// The first packet of a flow. *f: the flow; NULL: the packet continues without one. STALE: another
+// worker has made *f since, and translates its packets otherwise.
 enum drop decide_new_flow(struct worker *w, struct pkt *p, struct flow_pkt *fp,
 	const struct policies *found, struct flow **f);
 

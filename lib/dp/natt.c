@@ -68,7 +68,7 @@ static const struct nexthop *find_ike_host(
 	const struct worker *w, const struct pkt *p, const struct flow_pkt *fp)
 {
 	const struct nexthop *via = &w->snapshot->ike_via[p->ip.v4 ? SOURCE_V4 : SOURCE_V6];
-	rte_be16_t port = fp->key.port[!fp->dir];
+	rte_be16_t port = fp->key.port[!(fp->dir ^ fp->reversed)];
 
 	if (ip_addr_is_none(&via->gateway) || fp->key.proto != IPPROTO_UDP || p->sa_in != NULL)
 		return NULL;

@@ -262,6 +262,8 @@ enum drop policy_check_clear_fragment(struct worker *w, struct pkt *p)
 
 	if (pkt_iface(w, p)->is_host)
 		return DROP_NONE;
+	if (flow_table_translates(w->flows)) // the whole datagram may have other ends
+		return inbound && is_inside(w, &v.src) ? DROP_IP_SOURCE : DROP_NONE;
 	d = forward_lookup(w, p);
 	if (d != DROP_NONE)
 		return d;
@@ -432,10 +434,11 @@ static bool is_tunnel(const struct spd_policy *policy)
 // content that the SA protects.
 static enum drop check_error_outbound(struct worker *w, struct pkt *p, const struct flow_pkt *about)
 {
-	const struct ip_view sent = quoted(about);
 	const struct spd_policy *policy, *traffic;
 	const struct ip_view v = translate_view_wire(w, p);
+	struct ip_view sent = quoted(about);
 
+	translate_quoted(w, &sent);
 	policy = policy_find_outbound(w->snapshot, &v);
 	traffic = policy_find_inbound(w->snapshot, &sent);
 	if (!is_protect(policy) && is_protect(traffic))

@@ -89,7 +89,7 @@ static __rte_noinline enum drop transit_tracked(struct worker *w, struct pkt *p,
 	if (likely(d == DROP_NONE)) {
 		decided_run_add(decided_run_begin(decided_of_policy(w, 0), run, by, p), fp->ip_len);
 		decided_run_count(w, &run[1]);
-	} else {
+	} else if ((flow_word(f) & FLOW_TRANSLATED) == 0) {
 		d = decide_invalid(w, p, fp, d);
 	}
 	if (d == DROP_NONE)
@@ -97,10 +97,9 @@ static __rte_noinline enum drop transit_tracked(struct worker *w, struct pkt *p,
 	return d;
 }
 
-#define STALE DROP_COUNT // no drop: the packet has to take the slow path
-
 // A packet with a cached decision. *run: that of the last packet, and then of this one; none: the
-// counters of policy 0. STALE: the decision does not fit any more.
+// counters of policy 0. STALE: the decision does not fit any more, the packet has to take the slow
+// path.
 static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct pkt *p,
 	struct flow_pkt *fp, struct flow_dir *own, const struct flow_decision *d,
 	struct decided *none, struct decided_run **run, uint32_t now)
@@ -159,17 +158,23 @@ static enum drop slow_path_begin(
 	return DROP_NONE;
 }
 
+// *f: the flow, if it is known; else it is looked up again, since an earlier packet of this burst
+// or another worker may have made it. STALE: it is known by now, and the packet is not translated
+// as it is, or otherwise.
 static enum drop transit_slow_path(struct worker *w, struct pkt *p, struct flow_pkt *fp,
-	struct flow *f, const struct policies *found)
+	struct flow **flow, const struct policies *found)
 {
 	struct flow_decision decision;
 	struct decided_run run[2] = {{.packets = 0}}, *last = run;
 	struct decided *none = decided_of_policy(w, 0);
 	struct flow_dir *own;
+	struct flow *f = *flow;
 	enum drop d;
 
-	if (f == NULL) // an earlier packet of this burst may have made it
-		f = flow_find(w->flows, fp);
+	if (f == NULL)
+		f = *flow = flow_find(w->flows, fp);
+	if (f != NULL && unlikely(!translate_fits(w, fp, f)))
+		return STALE;
 	own = f != NULL ? &f->dir[fp->dir] : NULL;
 	if (has_decision(w, w->snapshot->flow_generation, p, fp, &own, &decision, false)) {
 		d = transit_fast_path(w, p, fp, own, &decision, none, &last, w->now_ms);
@@ -185,9 +190,9 @@ static enum drop transit_slow_path(struct worker *w, struct pkt *p, struct flow_
 	trace_note(w, p, TRACE_FLOW_NONE, (struct trace_fact){0});
 	w->by.all = 0;
 	d = f != NULL ? decide_known_flow(w, p, fp, found, f)
-		      : decide_new_flow(w, p, fp, found, &f);
+		      : decide_new_flow(w, p, fp, found, flow);
 	if (d == DROP_NONE)
-		transit_enqueue(w, p, fp, f);
+		transit_enqueue(w, p, fp, *flow);
 	return d;
 }
 
@@ -203,29 +208,50 @@ static void prefetch_routes(const struct worker *w, const uint8_t place[], uint1
 
 static_assert(2 * RX_BURST_MAX <= ROUTE_PREFETCH_MAX, "both ends of a burst");
 
-// Slow path of a packet that is translated, or may be.
-static void transit_translate(struct worker *w, struct pkt *p, struct flow_pkt *fp, struct flow *f)
+// The evaluation of a packet that may be translated. *f: the flow, if it is known; as in
+// transit_slow_path(), whose results it returns.
+static enum drop translate_evaluate(
+	struct worker *w, struct pkt *p, struct flow_pkt *fp, struct flow **f)
 {
 	struct policies found;
-	bool through;
-	enum drop d = slow_path_begin(w, p, fp, f, &through);
+	bool through, is_new;
+	enum drop d;
 
-	if (d == DROP_NONE && through && f == NULL)
+	p->sa_out = NULL;
+	if (*f == NULL) // an earlier packet of this burst may have made it
+		*f = flow_find(w->flows, fp);
+	is_new = translate_begin(w, p, fp, *f) && *f == NULL;
+	d = slow_path_begin(w, p, fp, *f, &through);
+	if (d == DROP_NONE && through && is_new)
 		d = translate_source(w, p, fp);
-	if (d != DROP_NONE)
+	if (d == DROP_NAT_PORTS) {
+		*f = flow_find(w->flows, fp); // another worker's, which has the port
+		if (*f != NULL)
+			return STALE;
 		translate_count(w, p, d);
-	if (d == DROP_NONE && through) {
-		policy_find(w, &p, 1, &found);
-		d = transit_slow_path(w, p, fp, f, &found);
 	}
+	if (d != DROP_NONE || !through)
+		return d;
+	policy_find(w, &p, 1, &found);
+	return transit_slow_path(w, p, fp, f, &found);
+}
+
+// Slow path of a packet that may be translated. It is evaluated once more if another worker has
+// made its flow meanwhile, which may have got other ends.
+static void transit_translate(struct worker *w, struct pkt *p, struct flow_pkt *fp, struct flow *f)
+{
+	enum drop d = translate_evaluate(w, p, fp, &f);
+
+	if (d == STALE)
+		d = translate_evaluate(w, p, fp, &f);
 	if (d != DROP_NONE)
-		pkt_drop(w, p, d);
+		pkt_drop(w, p, d == STALE ? DROP_CT_INVALID : d);
 	w->translated = false;
 }
 
 // Slow path of the packets of the burst at these places: their policies are looked up at once.
 static __rte_noinline void transit_slow_burst(
-	struct worker *w, struct flow *const flows[], uint8_t place[], uint16_t n)
+	struct worker *w, struct flow *flows[], uint8_t place[], uint16_t n)
 {
 	struct policies found[RX_BURST_MAX];
 	struct pkt *p[RX_BURST_MAX];
@@ -236,7 +262,7 @@ static __rte_noinline void transit_slow_burst(
 		bool through;
 
 		p[kept] = w->transit.p[place[i]];
-		if (translate_begin(w, p[kept], &w->flow_pkt[place[i]], flows[place[i]])) {
+		if (unlikely(flow_table_translates(w->flows))) {
 			transit_translate(w, p[kept], &w->flow_pkt[place[i]], flows[place[i]]);
 			continue;
 		}
@@ -257,7 +283,7 @@ static __rte_noinline void transit_slow_burst(
 	policy_find(w, p, kept, found);
 	for (uint16_t i = 0; i < kept; i++) {
 		enum drop d = transit_slow_path(
-			w, p[i], &w->flow_pkt[place[i]], flows[place[i]], &found[i]);
+			w, p[i], &w->flow_pkt[place[i]], &flows[place[i]], &found[i]);
 
 		if (d != DROP_NONE)
 			pkt_drop(w, p[i], d);

@@ -51,10 +51,22 @@ struct ip_view translate_view_wire(const struct worker *w, const struct pkt *p)
 
 	if (likely(!is_active(w)))
 		return v;
-	v.src = w->translation.to.src;
+	v.src = w->translated_src;
 	if (v.has_ports)
 		v.src_port = w->translation.to.src_port;
 	return v;
+}
+
+void translate_quoted(const struct worker *w, struct ip_view *quoted)
+{
+	const struct ip_ends *to = &w->translation.to;
+
+	if (!is_active(w))
+		return;
+	quoted->src = to->dst;
+	quoted->dst = to->src;
+	quoted->src_port = to->dst_port;
+	quoted->dst_port = to->src_port;
 }
 
 // --- known flows ---
@@ -62,11 +74,10 @@ struct ip_view translate_view_wire(const struct worker *w, const struct pkt *p)
 // The ends of packets of the flow's direction after translation.
 static struct ip_ends ends_of(const struct worker *w, const struct flow *f, unsigned int dir)
 {
-	const unsigned int initiator = flow_word_initiator(flow_word(f));
 	const struct flow_nat *nat = flow_nat_of(w->flows, f);
 
-	return dir == initiator ? flow_key_ends(&nat->key, !nat->sender)
-				: flow_key_ends(&f->key, !initiator);
+	return dir == nat->first ? flow_key_ends(&nat->key, !nat->sender)
+				 : flow_key_ends(&f->key, !nat->first);
 }
 
 // The ends of a packet of the flow as it was received.
@@ -83,6 +94,24 @@ static struct ip_addr error_source(
 	const struct ip_ends received = ends_received(fp);
 
 	return ip_addr_equal(&received.src, &to->src) ? pkt_src(p) : to->src;
+}
+
+static bool ends_equal(const struct ip_ends *a, const struct ip_ends *b)
+{
+	return ip_addr_equal(&a->src, &b->src) && ip_addr_equal(&a->dst, &b->dst) &&
+	       a->src_port == b->src_port && a->dst_port == b->dst_port;
+}
+
+bool translate_fits(const struct worker *w, const struct flow_pkt *fp, const struct flow *f)
+{
+	if (likely(!flow_table_translates(w->flows)))
+		return true;
+
+	const struct ip_ends received = ends_received(fp);
+	const struct ip_ends to =
+		(flow_word(f) & FLOW_TRANSLATED) != 0 ? ends_of(w, f, fp->dir) : received;
+
+	return ends_equal(&to, is_active(w) ? &w->translation.to : &received);
 }
 
 static struct ip_ends reversed(const struct ip_ends *e)
@@ -216,20 +245,29 @@ static void translate_destination(struct worker *w, const struct pkt *p)
 	}
 }
 
+// Packets of the host, and of a station with the IKE daemon, which has an own address.
+static bool is_own(const struct worker *w, const struct pkt *p)
+{
+	const struct ip_addr src = pkt_src(p);
+
+	return pkt_iface(w, p)->is_host || snapshot_has(w->snapshot, &src);
+}
+
 bool translate_begin(
 	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
 {
 	if (f != NULL && (flow_word(f) & FLOW_TRANSLATED) != 0) {
 		w->translation = (struct flow_translation){.to = ends_of(w, f, fp->dir)};
-		if (fp->icmp_error)
-			w->translation.to.src = error_source(p, fp, &w->translation.to);
+		w->translated_src = fp->icmp_error ? error_source(p, fp, &w->translation.to)
+						   : w->translation.to.src;
 		w->translated = true;
 		return true;
 	}
-	if (f != NULL || w->snapshot->nat == NULL || fp->icmp_error || pkt_iface(w, p)->is_host)
+	w->translated = f == NULL && w->snapshot->nat != NULL && !fp->icmp_error && !is_own(w, p);
+	if (!w->translated)
 		return false;
 	w->translation = (struct flow_translation){.to = ends_received(fp)};
-	w->translated = true;
+	w->translated_src = w->translation.to.src;
 	translate_destination(w, p);
 	return true;
 }
@@ -322,13 +360,11 @@ static struct ip_addr port_address(const struct worker *w, const struct pkt *p)
 	return (struct ip_addr){0};
 }
 
-enum drop translate_source(struct worker *w, const struct pkt *p, const struct flow_pkt *fp)
+static enum drop choose_source(struct worker *w, const struct pkt *p, const struct flow_pkt *fp)
 {
 	struct ip_ends *to = &w->translation.to;
 	const struct nat_rule *rule;
 
-	if (!nexthop_leads_on(p->nexthop))
-		return DROP_NONE;
 	rule = rule_find(w, p, NAT_FROM);
 	if (rule == NULL)
 		return w->translation.rule[NAT_TO] == 0 || is_free(w, fp) ? DROP_NONE
@@ -342,6 +378,15 @@ enum drop translate_source(struct worker *w, const struct pkt *p, const struct f
 	if (rule->action == NAT_SOURCE && (has_ports(p->ip.proto) || fp->key.asker != 0))
 		return choose_port(w, p, fp, rule);
 	return is_free(w, fp) ? DROP_NONE : DROP_NAT_PORTS;
+}
+
+enum drop translate_source(struct worker *w, const struct pkt *p, const struct flow_pkt *fp)
+{
+	enum drop d = nexthop_leads_on(p->nexthop) ? choose_source(w, p, fp) : DROP_NONE;
+
+	w->translated_src = w->translation.to.src;
+	w->translated = translate_of(w) != NULL;
+	return d;
 }
 
 static void report_ports(

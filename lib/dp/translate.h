@@ -22,6 +22,13 @@ struct ip_addr translate_dst(const struct worker *w, const struct pkt *p);
 struct ip_view translate_view_rules(const struct worker *w, const struct pkt *p);
 struct ip_view translate_view_wire(const struct worker *w, const struct pkt *p);
 
+// The packet that an error being evaluated quotes: its ends as it was on the wire, or will be.
+void translate_quoted(const struct worker *w, struct ip_view *quoted);
+
+// Whether the packet that is evaluated was, or was not, translated to the ends that the flow f has
+// for it. False: another worker has made the flow since, and the packet is to be evaluated again.
+bool translate_fits(const struct worker *w, const struct flow_pkt *fp, const struct flow *f);
+
 // The translation of the packet that is evaluated, for its flow; NULL: it is not translated.
 const struct flow_translation *translate_of(const struct worker *w);
 

@@ -47,9 +47,8 @@ static uint32_t place_find(const struct flow_table *t, uint32_t hash, const stru
 static bool is_of_dir(const struct flow_table *t, struct flow_dir *own, const struct flow_key *key)
 {
 	struct flow *f = flow_of_dir(own);
-	uint32_t word = flow_word(f);
-	bool second =
-		(word & FLOW_TRANSLATED) != 0 && flow_dir_number(own) != flow_word_initiator(word);
+	bool second = (flow_word(f) & FLOW_TRANSLATED) != 0 &&
+		      flow_dir_number(own) != flow_nat(t, f)->first;
 
 	return flow_key_equal(second ? &flow_nat(t, f)->key : &f->key, key);
 }
@@ -164,10 +163,11 @@ static uint32_t first_place(const struct flow_table *t, const struct flow *f)
 	       offsetof(struct flow, dir) / sizeof(struct flow_dir);
 }
 
-// Replies are of the direction that did not begin.
-static uint32_t second_place(const struct flow_table *t, const struct flow *f, uint32_t word)
+static uint32_t second_place(const struct flow_table *t, const struct flow *f)
 {
-	return first_place(t, f) ^ flow_nat(t, f)->sender ^ !flow_word_initiator(word);
+	const struct flow_nat *nat = flow_nat(t, f);
+
+	return first_place(t, f) ^ nat->sender ^ !nat->first;
 }
 
 static struct flow_brief brief_of(const struct flow_key *key, bool v4)
@@ -222,6 +222,7 @@ static void entry_translate(struct flow_table *t, struct flow *f, const struct f
 		.hash = reply.hash,
 		.rule = {translation->rule[0], translation->rule[1]},
 		.sender = reply.dir,
+		.first = p->dir,
 		.logged = translation->logged};
 	f->dir[!p->dir].key = p->v4 ? flow_brief_of(&reply.key) : FLOW_BRIEF_V6_SECOND;
 }
@@ -268,7 +269,7 @@ static int link_entry(struct flow_table *t, struct flow *f, uint32_t word, uint3
 		bucket_set(first, f->hash, *place);
 	}
 	if (rc == 0 && nat != NULL)
-		bucket_set(second, nat->hash, second_place(t, f, word));
+		bucket_set(second, nat->hash, second_place(t, f));
 	buckets_unlock(&locked);
 	return rc;
 }
@@ -288,7 +289,7 @@ bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, ui
 	flow_holder_subtract(&t->holders, f->holder, held);
 	slot_clear(t, f->hash, first_place(t, f));
 	if ((word & FLOW_TRANSLATED) != 0) {
-		slot_clear(t, flow_nat(t, f)->hash, second_place(t, f, word));
+		slot_clear(t, flow_nat(t, f)->hash, second_place(t, f));
 		flow_binding_add(t, w, f, true, now);
 	}
 	flow_pool_retire(t, w, f);

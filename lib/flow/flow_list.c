@@ -116,6 +116,7 @@ static void view_translate(
 	v->translated = (word & FLOW_TRANSLATED) != 0;
 	if (!v->translated)
 		return;
+	v->initiator = nat->first; // its ends as they were first, whichever end began last
 	v->translation.to = flow_key_ends(&nat->key, !nat->sender);
 	memcpy(v->translation.rule, nat->rule, sizeof(nat->rule));
 }

@@ -16,6 +16,7 @@ struct flow_nat {
 	uint16_t rule[2];    // numbers of the rules that translate destination and source; 0: none
 	uint8_t sender;      // the end of the key that sends the replies
 	bool logged;         // begin and end are recorded: flow_binding.h
+	uint8_t first;       // the direction of packets of the first key, whichever end began last
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct flow_nat) == 64, "one cache line");

@@ -23,9 +23,16 @@ static bool is_stamped(
 	       w->redecided;
 }
 
+static bool key_is_stamped(
+	const struct flow_table *t, const struct flow_worker *w, const struct flow_key *key)
+{
+	return is_stamped(t, w, &key->addr[0]) || is_stamped(t, w, &key->addr[1]);
+}
+
 void flow_redecide_entry(const struct flow_table *t, const struct flow_worker *w, struct flow *f)
 {
-	if (!is_stamped(t, w, &f->key.addr[0]) && !is_stamped(t, w, &f->key.addr[1]))
+	if (!key_is_stamped(t, w, &f->key) && ((flow_word(f) & FLOW_TRANSLATED) == 0 ||
+						      !key_is_stamped(t, w, &flow_nat(t, f)->key)))
 		return;
 	flow_decision_forget(f, 0);
 	flow_decision_forget(f, 1);

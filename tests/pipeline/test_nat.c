@@ -272,6 +272,26 @@ static void test_reload_without_the_rule(void **state)
 	gateway_free(g);
 }
 
+// A service of the other site by the own outer address: the packet on the wire is for the tunnel.
+static void test_port_forwarding_into_a_tunnel(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = POLICIES,
+		.more = "nat = ( { name = \"web\"; action = \"destination\"; destination = "
+			"\"192.0.2.1\"; proto = \"udp\"; destination_port = \"443\"; to = "
+			"\"10.2.0.5\"; },"
+			"{ name = \"as-us\"; action = \"source\"; destination = \"10.2.0.5\"; to = "
+			"\"10.1.0.1\"; } );"});
+	struct peer to_b = peer_new(g, "to-b");
+	struct frame f = ends_frame(WAN, IPPROTO_UDP, (struct ends){SERVER, 5000, OWN, 443});
+	struct frame inner = {.len = ETH_LEN};
+
+	(void)state;
+	inner.len += peer_open(&to_b, gateway_expect_sent(g, &f, WAN), inner.b + ETH_LEN);
+	expect_ends(&inner, (struct ends){"10.1.0.1", 5000, "10.2.0.5", 443});
+	peer_free(&to_b);
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +305,7 @@ int main(void)
 		pipeline_test(test_error_is_translated_back),
 		pipeline_test(test_own_error_is_about_the_received_packet),
 		pipeline_test(test_rules_see_the_forwarded_packet),
+		pipeline_test(test_port_forwarding_into_a_tunnel),
 		pipeline_test(test_exhausted),
 		pipeline_test(test_reload_without_the_rule),
 	};

@@ -108,6 +108,40 @@ static void test_own_resets(void **state)
 	gateway_free(g);
 }
 
+// A server that has reset the connection begins one with the same ends: it goes to the client, and
+// packets of the client are translated as before.
+static void test_reopened_by_the_server(void **state)
+{
+	struct gateway *g = gateway(MASQUERADE);
+
+	(void)state;
+	open_connection(g);
+	expect_passed(g, false, RST, SEQ_SERVER + 1, 0);
+	expect_passed(g, false, SYN, SEQ_SERVER + 100000, 0);
+	expect_passed(g, true, SYN | ACK, SEQ_CLIENT + 100000, SEQ_SERVER + 100021);
+	expect_passed(g, false, ACK, SEQ_SERVER + 100021, SEQ_CLIENT + 100021);
+	assert_int_equal(flow_only(g).state, FLOW_TCP_ESTABLISHED);
+	gateway_free(g);
+}
+
+// Two first packets of a flow in one burst find one binding, also where the port cannot change.
+static void test_burst(void **state)
+{
+	struct gateway *g =
+		gateway("nat = ( { name = \"out\"; action = \"source\"; out = \"wan\"; "
+			"proto = \"udp\"; to = \"port\"; to_port = \"4000-4000\"; } );");
+	const struct frame f[2] = {
+		ends_frame(LAN, IPPROTO_UDP, request), ends_frame(LAN, IPPROTO_UDP, request)};
+
+	(void)state;
+	gateway_pass(g, f, 2);
+	expect_drops(g, DROP_NONE, 0);
+	expect_all_sent(g, 2, WAN);
+	expect_ends(&g->sent[0], on_wire);
+	expect_ends(&g->sent[1], on_wire);
+	gateway_free(g);
+}
+
 // A datagram is whole when it is translated, and is sent in fragments again.
 static void test_fragments(void **state)
 {
@@ -190,6 +224,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_connection),
 		pipeline_test(test_own_resets),
+		pipeline_test(test_reopened_by_the_server),
+		pipeline_test(test_burst),
 		pipeline_test(test_fragments),
 		pipeline_test(test_fragments_to_another),
 		pipeline_test(test_two_workers),
