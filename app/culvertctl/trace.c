@@ -145,7 +145,7 @@ static void details_put(FILE *out, const json_t *step, bool resized)
 	if (step_has(step, "help"))
 		fprintf(out, ": %s", step_text(step, "help"));
 	if (step_has(step, "pieces"))
-		fprintf(out, " into %lld of at most %lld", object_number(step, "pieces"),
+		fprintf(out, " into %lld packets of at most %lld", object_number(step, "pieces"),
 			object_number(step, "mtu"));
 	if (step_has(step, "sequence_64"))
 		fprintf(out, ", number %lld", object_number(step, "sequence_64"));
