@@ -192,7 +192,7 @@ static struct ip_addr in_prefix(
 	struct ip_addr a = *prefix;
 
 	for (unsigned int bit = len; bit < 128; bit++)
-		a.b[bit / 8] |= host->b[bit / 8] & (uint8_t)(0x80u >> bit % 8);
+		a.b[bit / 8] = (uint8_t)(a.b[bit / 8] | (host->b[bit / 8] & (0x80u >> bit % 8)));
 	return a;
 }
 

@@ -127,7 +127,8 @@ static void guest_start(struct guest *g, unsigned int id, struct rte_mempool *po
 	g->virtio = device_start(name, g->path, &sender, NULL, NULL, g->pool);
 	for (unsigned int i = 0; i < 5000 && !link.link_status; i++) {
 		usleep(1000);
-		rte_eth_link_get_nowait(g->vhost, &link);
+		if (rte_eth_link_get_nowait(g->vhost, &link) < 0)
+			die("no link of vhost");
 	}
 	usleep(100000); // its queues are on
 }
