@@ -148,24 +148,36 @@ static struct frame first_of(const char *hex)
 	return f;
 }
 
-// Fragments that one SA may open wait for the others; with the last octet of an end changed, none
-// may.
+#define N_OTHERS 8
+
+// Passes first fragments whose last octet of an end is another. Returns how many are discarded.
+static unsigned int discarded(struct gateway *g, const char *hex, unsigned int end)
+{
+	unsigned int n = 0;
+
+	for (uint8_t i = 1; i <= N_OTHERS; i++) {
+		struct frame f = first_of(hex);
+
+		f.b[ETH_LEN + end - 1] ^= i;
+		if (f.b[ETH_LEN] == 0x45)
+			ip_checksum_update(f.b + ETH_LEN);
+		gateway_pass(g, &f, 1);
+		n += (unsigned int)g->last.drops[DROP_POLICY_DISCARD];
+	}
+	return n;
+}
+
+// Fragments that one SA may open wait for the others; between other ends they do not, but for one
+// pair of ends in five hundred (sad_has_ends).
 static void check_first(const char *hex, unsigned int src_end, unsigned int dst_end)
 {
-	const unsigned int ends[] = {src_end, dst_end};
 	struct gateway *g = gateway_with(ALL REST("discard"));
 	struct frame f = first_of(hex);
 
 	gateway_pass(g, &f, 1);
 	expect_drops(g, DROP_NONE, 0);
 	assert_int_equal(worker_held(g->w), 1);
-	for (unsigned int i = 0; i < 2; i++) {
-		f = first_of(hex);
-		f.b[ETH_LEN + ends[i] - 1]++;
-		if (f.b[ETH_LEN] == 0x45)
-			ip_checksum_update(f.b + ETH_LEN);
-		gateway_expect_drop(g, &f, DROP_POLICY_DISCARD);
-	}
+	assert_true(discarded(g, hex, src_end) + discarded(g, hex, dst_end) >= 2 * N_OTHERS - 2);
 	gateway_free(g);
 }
 
