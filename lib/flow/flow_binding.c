@@ -43,12 +43,12 @@ void flow_binding_add(const struct flow_table *t, struct flow_worker *w, const s
 		count(&w->counters.bindings_lost);
 		return;
 	}
-	b->record[at % FLOW_BINDINGS] = (struct flow_binding){
-		.from = flow_key_ends(&f->key, flow_word_initiator(flow_word(f))),
-		.to = flow_key_ends(&nat->key, !nat->sender),
-		.at_ms = now,
-		.proto = f->key.proto,
-		.ended = ended};
+	b->record[at % FLOW_BINDINGS] =
+		(struct flow_binding){.from = flow_key_ends(&f->key, nat->first),
+			.to = flow_key_ends(&nat->key, !nat->sender),
+			.at_ms = now,
+			.proto = f->key.proto,
+			.ended = ended};
 	atomic_store_explicit(&b->written, at + 1, memory_order_release);
 }
 

@@ -8,7 +8,7 @@
 #define FLOW_BINDINGS 16384 // records in a ring, a power of two
 
 struct flow_binding {
-	struct ip_ends from, to; // of packets of the end that began, as received and as sent
+	struct ip_ends from, to; // of packets of the first key, as received and as sent
 	uint32_t at_ms;          // of the workers' clock
 	uint8_t proto;
 	bool ended;

@@ -228,7 +228,7 @@ void flow_pool_retire(struct flow_table *t, struct flow_worker *w, struct flow *
 // Takes back those for which that has come true.
 void flow_pool_reclaim(struct flow_table *t, struct flow_worker *w);
 
-// flow_insert.c. Takes a flow out of the table. False if it is out already.
+// flow_insert.c. Takes a flow out of the table, at the time now in ms. False if it is out already.
 bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, uint32_t now);
 
 // flow_binding.c. Counts, and records if its rule wants it, that a translated flow begins or has

@@ -121,6 +121,41 @@ static void test_records(void **state)
 	flows_fini(&s);
 }
 
+// A connection that the server begins in the flow of a closed one ends with the ends of the
+// binding.
+static void test_record_of_a_reopened_flow(void **state)
+{
+	struct flow_pkt syn = pkt_tcp(HOST_A, 1000, HOST_B, 80, SYN, 100, 0);
+	const struct flow_pkt reset = pkt_tcp(HOST_B, 80, PUBLIC, 2000, RST | ACK, 0, 101),
+			      again = pkt_tcp(HOST_B, 80, PUBLIC, 2000, SYN, 500, 0);
+	const struct flow_translation translation = {
+		.to = ends(PUBLIC, 2000, HOST_B, 80), .rule = {7}, .logged = true};
+	struct flow_binding begin, end;
+	struct flows s;
+	struct flow *f, *same;
+
+	(void)state;
+	init(&s);
+	assert_int_equal(flow_bindings_new(s.t), 0);
+	flow_lookup_start(s.t, &syn);
+	assert_int_equal(flow_insert(s.t, 0, &syn, &translation, 0, 0, &f), DROP_NONE);
+	assert_int_equal(flows_pass(&s, 0, &syn, 0, &same), DROP_NONE);
+	assert_int_equal(flows_pass(&s, 0, &reset, 1, &same), DROP_NONE);
+	assert_int_equal(flows_pass(&s, 0, &again, 2, &same), DROP_NONE);
+	assert_ptr_equal(same, f);
+	assert_int_equal(flows_count(&s).reopened, 1);
+	flow_remove(s.t, 0, f);
+	assert_true(flow_binding_next(s.t, 0, &begin));
+	assert_true(flow_binding_next(s.t, 0, &end));
+	assert_true(end.ended);
+	assert_true(ip_addr_equal(&end.from.src, &begin.from.src));
+	assert_int_equal(end.from.src_port, begin.from.src_port);
+	assert_true(ip_addr_equal(&end.from.dst, &begin.from.dst));
+	assert_true(ip_addr_equal(&end.to.src, &begin.to.src));
+	assert_int_equal(end.to.src_port, begin.to.src_port);
+	flows_fini(&s);
+}
+
 static void test_ends_are_used_once(void **state)
 {
 	struct flow_pkt a = udp(HOST_A, 1000, HOST_B, 53), b = udp(HOST_A + 1, 1000, HOST_B, 53),
@@ -245,6 +280,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_records),
+		cmocka_unit_test(test_record_of_a_reopened_flow),
 		cmocka_unit_test(test_ends_are_used_once),
 		cmocka_unit_test(test_view),
 		cmocka_unit_test(test_model),
