@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <string.h>
 #include <netinet/in.h>
 
 #include "conf_check.h"
@@ -17,8 +16,7 @@ static void check_proto(struct conf_reader *r, const struct conf_option *options
 
 		if (s == NULL || conf_rejected(item, "proto"))
 			continue;
-		// New ports of nat are for the packets that have any: conf_check_nat.c.
-		if (o->type == &conf_type_ports && !has_ports && strcmp(o->name, "to_port") != 0)
+		if (o->type == &conf_type_ports && !has_ports)
 			conf_err(r, s,
 				"needs a proto with ports, must be tcp, udp, dccp, sctp or "
 				"udplite");

@@ -231,13 +231,17 @@ static bool has_plugin(const struct conf *c)
 	return false;
 }
 
+static bool is_vhost(const char *device)
+{
+	return strstr(device, "_vhost") != NULL;
+}
+
 // Whether an argument of vhost's is on. Any number but 0 is, as the driver reads it.
 static bool vhost_has(const char *device, const char *argument)
 {
 	const char *at = strstr(device, argument);
 
-	return strstr(device, "_vhost") != NULL && at != NULL &&
-	       strtoul(at + strlen(argument), NULL, 0) != 0;
+	return is_vhost(device) && at != NULL && strtoul(at + strlen(argument), NULL, 0) != 0;
 }
 
 // Whether a device shares an interface with the kernel, from which nothing hides its frames, or
@@ -277,8 +281,8 @@ void conf_check_device(
 	else if (vhost_has(device, ",tso="))
 		conf_err(r, s, "%s: remove tso, and write tso = true in the port",
 			conf_quote(device));
-	else if (r->c->ports[port].tso && bus == NULL && strstr(device, "virtio_user") == NULL &&
-		 strstr(device, "_vhost") == NULL)
+	else if (r->c->ports[port].tso && bus == NULL && !is_vhost(device) &&
+		 strstr(device, "virtio_user") == NULL)
 		conf_err(r, s,
 			"%s: tso is for virtual machines, must be net_vhost, net_virtio_user or a "
 			"virtio card",
