@@ -23,7 +23,7 @@ enum drop decide_invalid(struct worker *w, struct pkt *p, struct flow_pkt *fp, e
 #define STALE DROP_COUNT // no drop: the packet has to be evaluated again
 
 // The first packet of a flow. *f: the flow; NULL: the packet continues without one. STALE: another
-// worker has made *f since, and translates its packets otherwise.
+// worker has made *f meanwhile, which gives the packet other ends.
 enum drop decide_new_flow(struct worker *w, struct pkt *p, struct flow_pkt *fp,
 	const struct policies *found, struct flow **f);
 

@@ -158,9 +158,8 @@ static enum drop slow_path_begin(
 	return DROP_NONE;
 }
 
-// *f: the flow, if it is known; else it is looked up again, since an earlier packet of this burst
-// or another worker may have made it. STALE: it is known by now, and the packet is not translated
-// as it is, or otherwise.
+// *flow: that of the packet; NULL: none is known, and *flow becomes the one that the packet begins.
+// STALE: another worker has made *flow, after the packet was evaluated for other ends than its own.
 static enum drop transit_slow_path(struct worker *w, struct pkt *p, struct flow_pkt *fp,
 	struct flow **flow, const struct policies *found)
 {
@@ -171,8 +170,6 @@ static enum drop transit_slow_path(struct worker *w, struct pkt *p, struct flow_
 	struct flow *f = *flow;
 	enum drop d;
 
-	if (f == NULL)
-		f = *flow = flow_find(w->flows, fp);
 	if (f != NULL && unlikely(!translate_fits(w, fp, f)))
 		return STALE;
 	own = f != NULL ? &f->dir[fp->dir] : NULL;
@@ -208,8 +205,8 @@ static void prefetch_routes(const struct worker *w, const uint8_t place[], uint1
 
 static_assert(2 * RX_BURST_MAX <= ROUTE_PREFETCH_MAX, "both ends of a burst");
 
-// The evaluation of a packet that may be translated. *f: the flow, if it is known; as in
-// transit_slow_path(), whose results it returns.
+// Evaluates a packet that may be translated. *f: as in transit_slow_path(). Returns as that does,
+// or STALE if *f has got the port that the packet was to get.
 static enum drop translate_evaluate(
 	struct worker *w, struct pkt *p, struct flow_pkt *fp, struct flow **f)
 {
@@ -282,10 +279,16 @@ static __rte_noinline void transit_slow_burst(
 		return;
 	policy_find(w, p, kept, found);
 	for (uint16_t i = 0; i < kept; i++) {
-		enum drop d = transit_slow_path(
-			w, p[i], &w->flow_pkt[place[i]], &flows[place[i]], &found[i]);
+		struct flow_pkt *fp = &w->flow_pkt[place[i]];
+		struct flow **f = &flows[place[i]];
+		enum drop d;
 
-		if (d != DROP_NONE)
+		if (*f == NULL) // an earlier packet of this burst may have made it
+			*f = flow_find(w->flows, fp);
+		d = transit_slow_path(w, p[i], fp, f, &found[i]);
+		if (unlikely(d == STALE)) // another worker has got a configuration that translates
+			transit_translate(w, p[i], fp, *f);
+		else if (d != DROP_NONE)
 			pkt_drop(w, p[i], d);
 	}
 }

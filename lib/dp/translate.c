@@ -201,8 +201,8 @@ static bool has_ports(uint8_t proto)
 	return proto == IPPROTO_TCP || proto == IPPROTO_UDP;
 }
 
-// Before its destination is translated, no packet has a route: reassembled ones were looked up as
-// they came.
+// Rules for destinations see no route: that to the untranslated destination, which reassembled
+// packets have, is another.
 static struct classifier_key key_of(const struct worker *w, const struct pkt *p, enum nat_end end)
 {
 	const struct ip_view v = translate_view_rules(w, p);

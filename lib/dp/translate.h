@@ -22,11 +22,12 @@ struct ip_addr translate_dst(const struct worker *w, const struct pkt *p);
 struct ip_view translate_view_rules(const struct worker *w, const struct pkt *p);
 struct ip_view translate_view_wire(const struct worker *w, const struct pkt *p);
 
-// The packet that an error being evaluated quotes: its ends as it was on the wire, or will be.
+// Gives the packet that is quoted by the error which is evaluated the ends that it had when it was
+// received, if its flow is translated.
 void translate_quoted(const struct worker *w, struct ip_view *quoted);
 
-// Whether the packet that is evaluated was, or was not, translated to the ends that the flow f has
-// for it. False: another worker has made the flow since, and the packet is to be evaluated again.
+// Whether the packet was evaluated with the ends that its flow f gives it. False: another worker
+// has made the flow meanwhile, and the packet has to be evaluated again.
 bool translate_fits(const struct worker *w, const struct flow_pkt *fp, const struct flow *f);
 
 // The translation of the packet that is evaluated, for its flow; NULL: it is not translated.
