@@ -17,8 +17,8 @@ uint16_t tcp_segment_headers(const void *ip, const struct ip_layout *at)
 	return len < ip_len(ip, at->v4) ? len : 0;
 }
 
-// RFC 3168 6.1.2: CWR is about the window, so that the first part tells it. FIN and PSH are about
-// the end of the payload.
+// CWR is for the first part alone, since it is about the window of the sender (RFC 3168 6.1.2). FIN
+// and PSH are about the end of the payload.
 static uint8_t part_flags(uint8_t flags, const struct tcp_part *part)
 {
 	if (part->number > 0)

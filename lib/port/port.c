@@ -74,10 +74,10 @@ static bool has_vlans(const struct conf *conf, const struct conf_port *parent)
 }
 
 // Whether the other end may leave large segments to be cut. Cards that merge received segments
-// (LRO) do not tell how large these were.
+// (LRO) lose their sizes.
 static bool has_tso(const struct conf_port *c, const struct rte_eth_dev_info *info)
 {
-	bool is_vhost = strcmp(info->driver_name, "net_vhost") == 0;
+	bool is_vhost = device_is_vhost(c->device);
 	bool is_virtio = strncmp(info->driver_name, "net_virtio", strlen("net_virtio")) == 0;
 
 	if (c->tso && !is_vhost &&
