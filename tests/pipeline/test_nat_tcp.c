@@ -124,6 +124,25 @@ static void test_reopened_by_the_server(void **state)
 	gateway_free(g);
 }
 
+// A rule that accepts invalid packets decides by the ends that they have, not by those on the wire:
+// packets of a translated flow stay dropped.
+static void test_invalid_is_not_accepted(void **state)
+{
+	struct gateway *g = gateway(MASQUERADE "rules = ( { name = \"odd\"; action = \"accept\"; "
+					       "state = [ \"invalid\" ]; } );");
+	struct frame f;
+
+	(void)state;
+	open_connection(g);
+	f = segment(true, ACK, SEQ_CLIENT + 10000000, SEQ_SERVER + 1);
+	gateway_expect_drop(g, &f, DROP_TCP_WINDOW);
+	assert_int_equal(g->n_sent, 0);
+	f = segment(false, ACK, SEQ_SERVER + 10000000, SEQ_CLIENT + 1);
+	gateway_expect_drop(g, &f, DROP_TCP_WINDOW);
+	assert_int_equal(g->n_sent, 0);
+	gateway_free(g);
+}
+
 // Two first packets of a flow in one burst find one binding, also where the port cannot change.
 static void test_burst(void **state)
 {
@@ -176,6 +195,24 @@ static void test_fragments(void **state)
 	gateway_free(g);
 }
 
+// Policies name ends on the wire, and none those of the fragments: they are for the datagram.
+static void test_fragments_without_a_policy(void **state)
+{
+	struct gateway *g = gateway(MASQUERADE);
+	struct frame f[4];
+
+	(void)state;
+	datagram_fill(2000, 80);
+	put16(whole.b + 6, 0); // without a checksum, which would change
+	gateway_pass(g, f, pieces(f, DMZ, (struct ipv4)FROM_TO("10.7.0.5", SERVER, .id = 7), 560));
+	expect_drops(g, DROP_NONE, 0);
+	for (unsigned int i = 0; i < g->n_sent; i++)
+		assert_int_equal(be32(frame_packet(&g->sent[i]) + 12), ip_number(OWN));
+	collect_all(g, NULL);
+	expect_complete();
+	gateway_free(g);
+}
+
 // Reassembled packets were looked up as they came: that route means nothing to rules.
 static void test_fragments_to_another(void **state)
 {
@@ -225,8 +262,10 @@ int main(void)
 		pipeline_test(test_connection),
 		pipeline_test(test_own_resets),
 		pipeline_test(test_reopened_by_the_server),
+		pipeline_test(test_invalid_is_not_accepted),
 		pipeline_test(test_burst),
 		pipeline_test(test_fragments),
+		pipeline_test(test_fragments_without_a_policy),
 		pipeline_test(test_fragments_to_another),
 		pipeline_test(test_two_workers),
 	};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Network address translation of IPv6: checksums without a header checksum, ICMPv6 with a pseudo
-// header, extension headers, prefixes through a tunnel.
+// header, extension headers, prefixes, fragments.
 #include <netinet/in.h>
 
+#include "datagram.h"
 #include "site_v6.h"
 
 #define CLIENT "2001:db8:1::5"
@@ -146,6 +147,57 @@ static void test_netmap(void **state)
 	gateway_free(g);
 }
 
+static struct frame fragment(
+	const char *src, const char *dst, uint16_t off, uint16_t len, bool more)
+{
+	uint8_t packet[FRAME_MAX] = {6 << 4};
+
+	put16(packet + 4, 8u + len);
+	packet[6] = IPPROTO_FRAGMENT;
+	packet[7] = 64;
+	memcpy(packet + 8, ip6_octets(src), 16);
+	memcpy(packet + 24, ip6_octets(dst), 16);
+	packet[IP6_LEN] = IPPROTO_UDP;
+	put16(packet + IP6_LEN + 2, off | (unsigned int)more);
+	memcpy(packet + IP6_LEN + 8, whole.b + off, len);
+	return frame_raw6(LAN, packet, (uint16_t)(IP6_LEN + 8 + len));
+}
+
+// Policies name ends on the wire, and none those of the fragments: they are for the datagram.
+static void test_fragments(void **state)
+{
+	struct gateway *g = site_v6_a(OVER_V6,
+		(struct site){.more = "nat = ( { name = \"as-lan\"; action = \"netmap\"; "
+				      "source = \"2001:db8:5::/64\"; destination = "
+				      "\"2001:db8:9::/48\"; to = \"2001:db8:1::/64\"; } );"});
+	const uint16_t len = 3000, step = 1200;
+	struct frame f[3];
+	uint8_t packet[FRAME_MAX];
+
+	(void)state;
+	datagram_fill(len, 53);
+	memcpy(packet + 8, ip6_octets("2001:db8:5::5"), 16);
+	memcpy(packet + 24, ip6_octets(SERVER), 16);
+	put16(whole.b + 6, 0);
+	memcpy(packet + IP6_LEN, whole.b, len);
+	put16(whole.b + 6, ip6_checksum(packet, IP6_LEN, IP6_LEN + len, IPPROTO_UDP));
+	for (uint16_t i = 0; i < 3; i++)
+		f[i] = fragment("2001:db8:5::5", SERVER, (uint16_t)(i * step),
+			(uint16_t)RTE_MIN(step, len - i * step), i < 2);
+	gateway_pass(g, f, 3);
+	expect_drops(g, DROP_NONE, 0);
+	expect_all_sent(g, 3, WAN);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_memory_equal(frame_packet(&g->sent[i]) + 8, ip6_octets(CLIENT), 16);
+	collect_all(g, NULL);
+	assert_int_equal(arrived.len, len);
+	assert_memory_equal(arrived.b + 8, whole.b + 8, len - 8);
+	memcpy(packet + 8, ip6_octets(CLIENT), 16);
+	memcpy(packet + IP6_LEN, arrived.b, len);
+	assert_int_equal(ip6_checksum(packet, IP6_LEN, IP6_LEN + len, IPPROTO_UDP), 0);
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +205,7 @@ int main(void)
 		pipeline_test(test_extension_headers),
 		pipeline_test(test_packet_too_big),
 		pipeline_test(test_netmap),
+		pipeline_test(test_fragments),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

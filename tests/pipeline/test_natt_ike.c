@@ -49,6 +49,30 @@ static void test_out(void **state)
 	gateway_free(g);
 }
 
+// Packets of the station have an address of the gateway: no rule changes their ports, so answers
+// are for the station.
+static void test_is_not_translated(void **state)
+{
+	struct site s = ike_in_dmz;
+	struct gateway *g;
+
+	(void)state;
+	s.more =
+		"ike = { via = [ \"10.7.0.5\" ]; }; nat = ( { name = \"out\"; action = \"source\"; "
+		"out = \"wan\"; to = \"port\"; } );";
+	g = site_a(s);
+	for (unsigned int again = 0; again < 2; again++) {
+		struct frame f = frame_ip(DMZ,
+			(struct ipv4)FROM_TO("192.0.2.1", "192.0.2.2", .sport = IKE, .dport = IKE));
+		const struct frame right = frame_after_hops(&f, 1),
+				   *sent = gateway_expect_sent(g, &f, WAN);
+
+		assert_memory_equal(frame_packet(sent), frame_packet(&right), f.len - ETH_LEN);
+		expect_handed_over(g, datagram(IKE, false), DMZ);
+	}
+	gateway_free(g);
+}
+
 // Without an SA in UDP, port 4500 belongs to IKE all the same: IKE uses it before there is an SA.
 static void test_before_sas(void **state)
 {
@@ -126,6 +150,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_in),
 		pipeline_test(test_out),
+		pipeline_test(test_is_not_translated),
 		pipeline_test(test_before_sas),
 		pipeline_test(test_policies_decide),
 		pipeline_test(test_v6),

@@ -182,6 +182,44 @@ static void test_ends_are_used_once(void **state)
 	flows_fini(&s);
 }
 
+static void expect_redecided(struct flows *s, struct flow *f, uint32_t addr, bool forgotten)
+{
+	const struct ip_prefix prefix = {ip_addr_from_v4(rte_cpu_to_be_32(addr)), 128};
+	const struct flow_decision d = {.egress = flow_egress_clear((void *)32), .ingress = 1};
+	static struct flow_regions set;
+	struct flow_decision found;
+
+	for (unsigned int dir = 0; dir < 2; dir++)
+		flow_decision_set(f, dir, 1, &d);
+	set = (struct flow_regions){.any = false};
+	flow_regions_add(&set, &prefix);
+	flow_redecide(s->t, &set);
+	for (unsigned int i = 0; i < 3; i++) // a flow that was visited before is visited again
+		flows_round(s, 1);
+	for (unsigned int dir = 0; dir < 2; dir++)
+		assert_int_equal(flow_decision_get(f, dir, 1, &found), !forgotten);
+}
+
+// A changed route to an end concerns the flow, whether that end is before or after translation.
+static void test_redecided_by_either_key(void **state)
+{
+	const uint32_t before = 0xcb007107, after = 0x0a090005; // of the destination
+	struct flow_pkt p = udp(HOST_A, 1000, before, 80);
+	const struct ip_ends to = ends(PUBLIC, 2000, after, 8080);
+	struct flow *f;
+	struct flows s;
+
+	(void)state;
+	init(&s);
+	assert_int_equal(insert(&s, &p, &to, &f), DROP_NONE);
+	expect_redecided(&s, f, HOST_A, true);
+	expect_redecided(&s, f, before, true);
+	expect_redecided(&s, f, PUBLIC, true);
+	expect_redecided(&s, f, after, true);
+	expect_redecided(&s, f, 0x0b000001, false);
+	flows_fini(&s);
+}
+
 static void test_view(void **state)
 {
 	struct flow_filter filter = {.addr = {ip_addr_from_v4(RTE_BE32(PUBLIC)), 128}};
@@ -282,6 +320,7 @@ int main(void)
 		cmocka_unit_test(test_records),
 		cmocka_unit_test(test_record_of_a_reopened_flow),
 		cmocka_unit_test(test_ends_are_used_once),
+		cmocka_unit_test(test_redecided_by_either_key),
 		cmocka_unit_test(test_view),
 		cmocka_unit_test(test_model),
 	};
