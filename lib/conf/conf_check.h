@@ -6,6 +6,9 @@
 
 #include "conf_schema.h"
 
+#define IKE_PORT     500
+#define IKE_NAT_PORT 4500 // and of SAs that IKE adds at any time (RFC 3948)
+
 // The order matters: each relies on those before.
 void conf_check(struct conf_reader *r);
 #define KIND(id, noun, list, ...) void conf_check_##list(struct conf_reader *r);

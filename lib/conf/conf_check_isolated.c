@@ -2,8 +2,6 @@
 // Ports that the kernel shares: mistakes with them are refused.
 #include "conf_check.h"
 
-#define IKE_NAT_PORT 4500 // of SAs that IKE adds at any time (RFC 3948)
-
 // --- next hops ---
 
 static bool is_parent(const struct conf *c, unsigned int port)

@@ -16,10 +16,15 @@ static unsigned int n_ports(const struct proto_ports *p)
 	return p->max - p->min + 1u;
 }
 
+static const struct ip_prefix *replaced(const struct conf_nat *nat, enum nat_end end)
+{
+	return end == NAT_FROM ? &nat->match.source : &nat->match.destination;
+}
+
 // Whether `to` can replace the prefix of an end: it has as many addresses of the same family.
 static bool can_replace(config_setting_t *item, const struct conf_nat *nat, enum nat_end end)
 {
-	const struct ip_prefix *p = end == NAT_FROM ? &nat->match.source : &nat->match.destination;
+	const struct ip_prefix *p = replaced(nat, end);
 
 	return conf_given(item, nat_end_names[end]) != NULL && p->len == nat->to.len &&
 	       ip_addr_family(&p->addr) == ip_addr_family(&nat->to.first) &&
@@ -43,6 +48,10 @@ static void check_netmap(
 		conf_err(r, to,
 			"must be as long as the prefix source or destination that it replaces");
 	nat->end = source ? NAT_FROM : NAT_TO;
+	if (source != destination && ip_addr_equal(&nat->to.first, &replaced(nat, nat->end)->addr))
+		conf_err(r, to,
+			"is the prefix that it replaces: must be another one, or action "
+			"\"accept\"");
 }
 
 static void check_destination(struct conf_reader *r, config_setting_t *item, config_setting_t *to,

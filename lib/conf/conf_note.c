@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Notes about a valid configuration: SAs and policies with which no packet comes through, rules
 // that need a policy which only an IKE daemon can add, rules that most likely should have host
-// = true, and rules of nat that take packets away from policies or from each other.
+// = true, and rules of nat that take packets away from policies, from each other or from the host,
+// or that find no address.
 #include "conf_check.h"
+
+#include <netinet/in.h>
+#include <string.h>
 
 // --- SAs and policies ---
 
@@ -311,6 +315,76 @@ static const struct conf_nat *same_netmap(const struct conf *c, const struct con
 	return NULL;
 }
 
+// Whether the port `out` has no address that packets of the rule may get.
+static bool lacks_address(const struct conf *c, const struct conf_nat *n)
+{
+	const uint32_t out = n->match.out;
+
+	if (!n->to.port || out >= c->n_ports)
+		return false;
+	for (unsigned int a = 0; a < c->ports[out].n_addrs; a++)
+		if (is_any_or_equal(
+			    n->match.family, ip_addr_family(&c->ports[out].addrs[a].addr), IP_ANY))
+			return false;
+	return true;
+}
+
+static bool is_new_source(const struct conf_nat *n, unsigned int port, const struct ip_addr *own)
+{
+	if (n->to.port)
+		return is_any_or_equal(n->match.out, port, CONF_PORT_ANY);
+	return memcmp(&n->to.first, own, sizeof(*own)) <= 0 &&
+	       memcmp(own, &n->to.last, sizeof(*own)) <= 0;
+}
+
+// Whether packets to a new source of the rule of nat may be for the host by the other rule.
+static bool shares_address(
+	const struct conf *c, const struct conf_nat *n, const struct conf_rule *rule)
+{
+	for (unsigned int i = 0; i < c->n_ports; i++)
+		for (unsigned int a = 0; a < c->ports[i].n_addrs; a++) {
+			const struct ip_addr *own = &c->ports[i].addrs[a].addr;
+
+			if (is_new_source(n, i, own) &&
+				ip_prefix_contains(&rule->match.destination, own))
+				return true;
+		}
+	return false;
+}
+
+// Whether the rule names ports of programs of the host which connections that are translated may
+// get. Those of IKE they never get.
+static bool loses_service(
+	const struct conf *c, const struct conf_nat *n, const struct conf_rule *rule)
+{
+	const struct proto_ports *p = &rule->match.destination_port;
+	const bool any = p->min == 0 && p->max == UINT16_MAX, chosen = n->to_port.min != 0;
+	const bool ike = rule->match.proto == IPPROTO_UDP && p->min == p->max &&
+			 (p->min == IKE_PORT || p->min == IKE_NAT_PORT);
+
+	return n->action == NAT_SOURCE && rule->host && accepts_new(rule) && !any && !ike &&
+	       is_any_or_equal(n->match.proto, rule->match.proto, PROTO_ANY) &&
+	       is_any_or_equal(n->match.out, rule->match.in, CONF_PORT_ANY) &&
+	       (!chosen || (p->min <= n->to_port.max && p->max >= n->to_port.min)) &&
+	       shares_address(c, n, rule);
+}
+
+static void notes_services(const struct conf *c, const struct conf_nat *n, FILE *out)
+{
+	for (const struct conf_rule *rule = c->rules; rule < c->rules + c->n_rules; rule++) {
+		const struct proto_ports *p = &rule->match.destination_port;
+
+		if (!loses_service(c, n, rule))
+			continue;
+		note(out, &n->where, "nat", n->name);
+		fprintf(out,
+			"rule \"%s\" admits packets to ports %u-%u of the host, which "
+			"connections of clients may get as their source: set to_port to ports "
+			"without these\n",
+			rule->name, p->min, p->max);
+	}
+}
+
 static void notes_source(const struct conf *c, const struct conf_nat *n, FILE *out)
 {
 	const bool tunnel = n->match.out != CONF_PORT_ANY && n->match.out >= CONF_IFACE_TUNNEL;
@@ -331,6 +405,14 @@ static void notes_source(const struct conf *c, const struct conf_nat *n, FILE *o
 		fprintf(out, "no policy has the new addresses as local: unless an IKE daemon adds "
 			     "one, packets are dropped as no_policy\n");
 	}
+	if (lacks_address(c, n)) {
+		note(out, &n->where, "nat", n->name);
+		fprintf(out,
+			"port \"%s\" has no address of the packets' family: unless their route "
+			"has a source, they are dropped as nat_ports\n",
+			c->ports[n->match.out].name);
+	}
+	notes_services(c, n, out);
 	if (same != NULL) {
 		note(out, &n->where, "nat", n->name);
 		fprintf(out,

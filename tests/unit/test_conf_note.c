@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Notes about good configurations: rules that no new connection gets to, rules meant for the host,
-// and SAs and policies with which no packet comes through.
+// SAs and policies with which no packet comes through, and translations that take packets away from
+// others or find no address.
 #include "conf_dir.h"
 #include "test.h"
 
@@ -196,6 +197,13 @@ static void test_rules(void **state)
 	"of "                                                                                      \
 	"two hosts with one new address, one may find it in use\n"
 
+#define NO_ADDRESS                                                                                 \
+	"note.conf:3: nat \"n\": port \"lan\" has no address of the packets' family: unless "      \
+	"their route has a source, they are dropped as nat_ports\n"
+#define SERVICE(ports)                                                                             \
+	"note.conf:3: nat \"n\": rule \"r\" admits packets to ports " ports " of the host, which " \
+	"connections of clients may get as their source: set to_port to ports without these\n"
+
 // The rules before rule n, and its settings.
 static const struct row nat_rows[] = {
 	{"masquerade of a tunnel's packets", "",
@@ -217,7 +225,54 @@ static const struct row nat_rows[] = {
 		"{ name = \"first\"; action = \"netmap\"; source = \"10.7.0.0/24\"; to = "
 		"\"10.1.0.0/24\"; },",
 		"action = \"netmap\"; source = \"10.8.0.0/24\"; to = \"10.1.0.0/24\";", SAME},
+	{"port without IPv6", "",
+		"action = \"source\"; out = \"lan\"; to = \"port\"; source = \"2001:db8::/64\";",
+		NO_ADDRESS},
+	{"port with IPv4", "",
+		"action = \"source\"; out = \"lan\"; to = \"port\"; source = \"10.7.0.0/24\";",
+		NULL},
 };
+
+#define HOST            "host = true; action = \"accept\"; "
+#define TO              "action = \"source\"; out = \"wan\"; destination = \"203.0.113.0/24\"; to = "
+#define VPN             HOST "proto = \"udp\"; destination_port = \"51820\";"
+#define PORTS_OF(ports) TO "\"port\"; to_port = \"" ports "\";"
+
+// A rule for the host, and the settings of a rule of nat for clients.
+static const struct row service_rows[] = {
+	{"service", VPN, TO "\"port\";", SERVICE("51820-51820")},
+	{"of the same protocol", VPN, TO "\"port\"; proto = \"udp\";", SERVICE("51820-51820")},
+	{"of another protocol", VPN, TO "\"port\"; proto = \"tcp\";", NULL},
+	{"among the new ports", VPN, PORTS_OF("1024-65535"), SERVICE("51820-51820")},
+	{"not among them", VPN, PORTS_OF("1024-51819"), NULL},
+	{"at the port", VPN "in = \"wan\";", TO "\"port\";", SERVICE("51820-51820")},
+	{"at another port", VPN "in = \"lan\";", TO "\"port\";", NULL},
+	{"own address", VPN, TO "\"192.0.2.1\";", SERVICE("51820-51820")},
+	{"own address among others", VPN, TO "\"192.0.2.0-192.0.2.9\";", SERVICE("51820-51820")},
+	{"other addresses", VPN, TO "\"192.0.2.2-192.0.2.9\";", NULL},
+	{"another own address", VPN "destination = \"10.1.0.1\";", TO "\"port\";", NULL},
+	{"ports", HOST "proto = \"tcp\"; destination_port = \"22-23\";", TO "\"port\";",
+		SERVICE("22-23")},
+	{"IKE", HOST "proto = \"udp\"; destination_port = \"4500\";", TO "\"port\";", NULL},
+	{"all packets", HOST, TO "\"port\";", NULL},
+	{"dropped", "host = true; action = \"drop\"; proto = \"tcp\"; destination_port = \"22\";",
+		TO "\"port\";", NULL},
+	{"for others", "action = \"accept\"; proto = \"tcp\"; destination_port = \"22\";",
+		TO "\"port\";", NULL},
+};
+
+static void test_services(void **state)
+{
+	char text[4096];
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(service_rows) / sizeof(service_rows[0]); i++) {
+		snprintf(text, sizeof(text),
+			"%s\nnat = ( { name = \"n\"; %s } ); rules = ( { name = \"r\"; %s } );",
+			BYPASS(""), service_rows[i].rule, service_rows[i].policies);
+		check(service_rows[i].what, text, service_rows[i].note);
+	}
+}
 
 static void test_nat(void **state)
 {
@@ -241,7 +296,7 @@ static void test_policies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rules), cmocka_unit_test(test_nat),
-		cmocka_unit_test(test_policies)};
+		cmocka_unit_test(test_services), cmocka_unit_test(test_policies)};
 
 	return cmocka_run_group_tests(tests, conf_dir_make, conf_dir_remove);
 }
