@@ -11,12 +11,18 @@
 // Octets in the first of several buffers: as many as an ICMP error quotes.
 #define FRONT_MIN IPV6_MIN_MTU
 
+// Whether the payload would become more parts of this size than a frame may.
+static bool has_too_many_parts(uint32_t payload, uint32_t size)
+{
+	return size == 0 || (payload - 1) / size >= BURST_MAX;
+}
+
 static enum drop tcp_input(struct pkt *p)
 {
 	const uint32_t len = rte_pktmbuf_pkt_len(p->m), size = p->m->tso_segsz;
 	const uint32_t headers = tcp_segment_headers(pkt_ip(p), &p->ip);
 
-	if (headers == 0 || size == 0 || (len - headers - 1) / size >= BURST_MAX)
+	if (headers == 0 || has_too_many_parts(len - headers, size))
 		return DROP_SEGMENT_MALFORMED;
 	p->refrag_size = (uint16_t)RTE_MIN(headers + size, len);
 	p->segments = true;
@@ -43,7 +49,9 @@ static enum drop udp_input(struct worker *w, struct pkt *p)
 	if (d != DROP_NONE)
 		return d;
 	udp = rte_pktmbuf_mtod_offset(p->m, const struct rte_udp_hdr *, headers);
-	if (!ip_layout_has(&p->ip, pkt_ip(p), IPPROTO_UDP, sizeof(*udp)) || size == 0 ||
+	if (!ip_layout_has(&p->ip, pkt_ip(p), IPPROTO_UDP, sizeof(*udp)) ||
+		has_too_many_parts(
+			rte_pktmbuf_data_len(p->m) - headers, RTE_ALIGN_FLOOR(size, 8)) ||
 		rte_be_to_cpu_16(udp->dgram_len) != rte_pktmbuf_data_len(p->m) - headers)
 		return DROP_SEGMENT_MALFORMED;
 	l4_checksum_recompute(pkt_ip(p));

@@ -107,6 +107,100 @@ static void test_lies(void **state)
 	gateway_free(g);
 }
 
+// The TCP header has no payload after it, or ends after the packet.
+static void check_tcp_header(struct gateway *g, bool v6)
+{
+	struct large l = {.v6 = v6, .size = 10};
+
+	for (uint32_t len = 0; len <= 60; len++) {
+		l.len = large_head(l) + len;
+		large_write(l);
+		large_raw[ETH_LEN + large_head(l) + 12] = 15 << 4;
+		expect_malformed(g, l, DROP_SEGMENT_MALFORMED);
+	}
+}
+
+static void test_tcp_header_longer_than_the_frame(void **state)
+{
+	struct gateway *g = site_v6_a(OVER_V4, (struct site){0});
+
+	(void)state;
+	check_tcp_header(g, false);
+	check_tcp_header(g, true);
+	gateway_free(g);
+}
+
+// Lengths of IP headers, and protocols by extension headers.
+static void test_ip_headers(void **state)
+{
+	struct gateway *g = site_v6_a(OVER_V4, (struct site){0});
+	const struct large four = {.len = 60000, .size = 1300},
+			   six = {.v6 = true, .len = 60000, .size = 1300};
+	uint8_t *ip = large_raw + ETH_LEN, *ext = ip + IP6_LEN;
+
+	(void)state;
+	large_write(four);
+	for (uint8_t words = 0; words < 5; words++) {
+		ip[0] = 0x40 | words;
+		expect_malformed(g, four, DROP_IP_HEADER);
+	}
+	large_write(six);
+	put16(ip + 4, 0); // a jumbogram
+	expect_malformed(g, six, DROP_SEGMENT_MALFORMED);
+	large_write(six);
+	ip[6] = IPPROTO_DSTOPTS;
+	ext[0] = IPPROTO_TCP;
+	ext[1] = 255; // longer than the first buffer
+	expect_malformed(g, six, DROP_EXT_HEADERS);
+	for (unsigned int more = 0; more < 2; more++) { // a fragment: the first, or a later one
+		large_write(six);
+		ip[6] = IPPROTO_FRAGMENT;
+		ext[0] = IPPROTO_TCP;
+		ext[1] = 0;
+		put16(ext + 2, more ? 1 : 8);
+		expect_malformed(g, six, DROP_SEGMENT_MALFORMED);
+	}
+	gateway_free(g);
+}
+
+static void check_datagram_lies(struct gateway *g, struct large l)
+{
+	uint8_t *udp = large_raw + ETH_LEN + large_head(l);
+	struct large lie = l;
+
+	large_write(l);
+	put16(udp + 4, l.len - large_head(l));
+	lie.size = 0;
+	expect_malformed(g, lie, DROP_SEGMENT_MALFORMED);
+	for (lie.size = 1; lie.size < 8; lie.size++) // less than a fragment may have
+		expect_malformed(g, lie, DROP_SEGMENT_MALFORMED);
+	lie.size = (uint16_t)(l.len / 8 / 513 * 8); // too many fragments
+	expect_malformed(g, lie, DROP_SEGMENT_MALFORMED);
+	for (int differ = -1; differ < 2; differ += 2) {
+		put16(udp + 4, l.len - large_head(l) + (unsigned int)differ);
+		expect_malformed(g, l, DROP_SEGMENT_MALFORMED);
+	}
+	put16(udp + 4, 7);
+	expect_malformed(g, l, DROP_SEGMENT_MALFORMED);
+	for (uint32_t len = 0; len < 8; len++) { // no whole header
+		l.len = large_head(l) + len;
+		large_write(l);
+		put16(udp + 4, len);
+		expect_malformed(g, l, DROP_SEGMENT_MALFORMED);
+	}
+}
+
+static void test_datagrams_that_lie(void **state)
+{
+	struct gateway *g = site_v6_a(OVER_V4, (struct site){0});
+
+	(void)state;
+	check_datagram_lies(g, (struct large){.proto = IPPROTO_UDP, .len = 60000, .size = 1280});
+	check_datagram_lies(
+		g, (struct large){.v6 = true, .proto = IPPROTO_UDP, .len = 60000, .size = 1280});
+	gateway_free(g);
+}
+
 // No part of ARP is to be cut, and the gateway answers in the buffers of the request.
 static void test_arp(void **state)
 {
@@ -170,6 +264,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_datagrams_become_fragments),
 		pipeline_test(test_lies),
+		pipeline_test(test_tcp_header_longer_than_the_frame),
+		pipeline_test(test_ip_headers),
+		pipeline_test(test_datagrams_that_lie),
 		pipeline_test(test_arp),
 		pipeline_test(test_random_headers),
 		pipeline_test(test_to_the_host),

@@ -260,6 +260,10 @@ static void test_headers_that_lie(void **state)
 		packet_make(&p, true, 100);
 		put16(p.b + 6, i % 4 < 2 ? 0x2000 : 1); // a fragment
 		assert_int_equal(headers_of(&p), 0);
+		packet_make(&p, false, 100);
+		p.b[p.tcp > 40 ? p.tcp - 8 : 6] = IPPROTO_FRAGMENT;
+		memcpy(p.b + p.tcp, (uint8_t[]){IPPROTO_TCP, 0, 0, i % 4 < 2 ? 1 : 8}, 4);
+		assert_int_equal(headers_of(&p), 0);
 	}
 }
 
