@@ -202,7 +202,8 @@ static struct {
 		struct ip_addr addr[PORT_ADDRS_MAX];
 		uint8_t len[PORT_ADDRS_MAX]; // of its prefix, in bits of its family
 		unsigned int n;
-		bool lacks; // somebody has removed some of them
+		unsigned int n_announced; // how often again, see ANNOUNCE
+		bool lacks;               // somebody has removed some of them
 	} host[HOSTS_MAX];
 	bool is_down[HOSTS_MAX]; // somebody has set it down, as seen last; the control thread's
 } given = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -433,10 +434,19 @@ static void addr_note(void *arg, const struct nlmsghdr *m)
 		seen->n_addrs[host]++;
 }
 
+// FRR 8 handles messages about links and about addresses in two threads, and forgets addresses of
+// an interface that it does not know yet. So those of a new interface are announced again: at once,
+// and when a second has passed.
+#define ANNOUNCE 2
+
 static bool lacks(struct given *g, const struct seen *seen, unsigned int host)
 {
 	if (g->index != 0 && seen->link[host] && !given.is_down[host] && seen->n_addrs[host] < g->n)
 		g->lacks = true;
+	if (g->n > 0 && g->n_announced < ANNOUNCE) {
+		g->n_announced++;
+		g->lacks = true;
+	}
 	return g->lacks || (g->index != 0 && !seen->link[host]);
 }
 

@@ -61,8 +61,9 @@ bool host_iface_exists(unsigned int host);
 // The interface is gone.
 void host_iface_closed(unsigned int host);
 
-// Whether somebody has changed an MTU or removed addresses that the kernel had accepted, or an
-// interface, or has set one down and up again, which removes routes. Control thread.
+// Whether host_iface_set() is to be called: somebody has changed an MTU or removed addresses that
+// the kernel had accepted, or an interface, or has set one down and up again, which removes routes;
+// or addresses of a new interface are to be announced again. Control thread.
 bool host_iface_lacks(void);
 
 // Whether the gateway has given the interface the address: it is no guest (struct conf_guests). Any
