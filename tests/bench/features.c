@@ -7,6 +7,8 @@
 // same packets in turn, so that other load of the machine affects both. AES-128-GCM, one SA, 1000
 // flows, bursts of 32; packets of 64 octets, of 1400 where they are fragmented. Ports are not
 // included. The instructions of a burst are counted one by one.
+//
+// In a VXLAN, a packet is an UDP datagram with VXLAN octets more (RFC 7348 5).
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -27,24 +29,30 @@
 #define LARGE      1400
 #define LARGE_MTU  1280 // of the ports between the gateways
 #define TAG        10   // the VLAN of both ports
+#define VXLAN      50   // octets of the headers, with those of Ethernet, IPv4 and UDP
 
 static const struct row {
 	const char *name, *text;
 	struct feature feature;
 	bool vlan;
+	unsigned int size, more; // octets of the plain packet, and of the other beyond it
 } rows[] = {
-	{"inner_ipv6", "IPv6 in IPv4", {.inner_v6 = true}, false},
-	{"outer_ipv6", "IPv4 in IPv6", {.outer_v6 = true}, false},
-	{"ipv6", "IPv6 in IPv6", {.inner_v6 = true, .outer_v6 = true}, false},
-	{"esn", "extended sequence numbers", {.esn = true}, false},
-	{"window_4096", "replay window of 4096 instead of 64", {.window = 4096}, false},
-	{"window_65536", "replay window of 65536", {.window = 65536}, false},
-	{"udp", "ESP in UDP", {.udp = true}, false},
-	{"tunnel", "a route into a tunnel instead of a policy", {.tunnel = true}, false},
-	{"vlan", "tags removed and inserted by the worker", {0}, true},
-	{"fragments_before", "fragmented before ESP, reassembled after", {.mtu = LARGE_MTU}, false},
+	{"inner_ipv6", "IPv6 in IPv4", {.inner_v6 = true}, false, SMALL, 0},
+	{"outer_ipv6", "IPv4 in IPv6", {.outer_v6 = true}, false, SMALL, 0},
+	{"ipv6", "IPv6 in IPv6", {.inner_v6 = true, .outer_v6 = true}, false, SMALL, 0},
+	{"esn", "extended sequence numbers", {.esn = true}, false, SMALL, 0},
+	{"window_4096", "replay window of 4096 instead of 64", {.window = 4096}, false, SMALL, 0},
+	{"window_65536", "replay window of 65536", {.window = 65536}, false, SMALL, 0},
+	{"udp", "ESP in UDP", {.udp = true}, false, SMALL, 0},
+	{"tunnel", "a route into a tunnel instead of a policy", {.tunnel = true}, false, SMALL, 0},
+	{"vlan", "tags removed and inserted by the worker", {0}, true, SMALL, 0},
+	{"fragments_before", "fragmented before ESP, reassembled after", {.mtu = LARGE_MTU}, false,
+		LARGE, 0},
 	{"fragments_after", "ESP packets fragmented, and reassembled",
-		{.mtu = LARGE_MTU, .after = true}, false},
+		{.mtu = LARGE_MTU, .after = true}, false, LARGE, 0},
+	{"vxlan_64", "in a VXLAN", {0}, false, SMALL, VXLAN},
+	{"vxlan_512", "in a VXLAN", {0}, false, 512, VXLAN},
+	{"vxlan_1350", "in a VXLAN", {0}, false, 1350, VXLAN},
 };
 
 enum { OUT, IN, WAYS };
@@ -91,7 +99,7 @@ static struct side *side_new(
 	s->point = (struct point){.cipher = cipher_alg_find("aes-128-gcm"),
 		.auth = auth_alg_find("none"),
 		.engine = "auto",
-		.size = row->feature.mtu > 0 ? LARGE : SMALL,
+		.size = row->size + (plain ? 0 : row->more),
 		.sas = 1,
 		.flows = FLOWS,
 		.burst = BURST,
@@ -318,10 +326,9 @@ static void print(const struct row *row, unsigned int way, struct figures *with,
 		      "1f,"
 		      "\"core_shared\":%s,\"core_clock\":%.3f,\"text\":\"%s\"}\n"
 		    : "%-18s %-4s %5u %7.0f %7.0f %6.0f %6.3f %8.1f %12.1f %6s %5.2f  %s\n",
-		row->name, dir_names[way == OUT ? DIR_OUT : DIR_IN],
-		row->feature.mtu > 0 ? LARGE : SMALL, median(without->cycles, rounds),
-		median(with->cycles, rounds), median(more, rounds), median(ratio, rounds),
-		without->instructions, with->instructions,
+		row->name, dir_names[way == OUT ? DIR_OUT : DIR_IN], row->size,
+		median(without->cycles, rounds), median(with->cycles, rounds), median(more, rounds),
+		median(ratio, rounds), without->instructions, with->instructions,
 		json                         ? core_is_shared(core.share) ? "true" : "false"
 		: core_is_shared(core.share) ? "shared"
 					     : "own",
