@@ -106,7 +106,7 @@ enum drop forward_lookup_next(struct worker *w, struct pkt *p, const struct next
 enum drop forward_oversized(struct worker *w, struct pkt *p)
 {
 	enum drop d = forward_lookup(w, p);
-	bool whole = pkt_is_local(p) || p->ip.proto == IPPROTO_ESP ||
+	bool whole = p->ip.proto == IPPROTO_ESP ||
 		     (p->ip.proto == IPPROTO_ICMPV6 && icmp_is_error(p->ip.icmp_type, false));
 
 	return d == DROP_NONE && whole ? DROP_FRAME_SCATTERED : d;

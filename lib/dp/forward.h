@@ -25,7 +25,8 @@ enum drop forward_lookup(struct worker *w, struct pkt *p);
 enum drop forward_lookup_next(struct worker *w, struct pkt *p, const struct nexthop *former);
 
 // The same for a datagram that no buffer holds, which can only be forwarded, in fragments again.
-// ESP, ICMP errors and packets for the gateway have to be in one buffer: DROP_FRAME_SCATTERED.
+// ESP and ICMP errors have to be in one buffer: DROP_FRAME_SCATTERED. Packets to an own address may
+// belong to a translated flow: pkt_is_oversized().
 enum drop forward_oversized(struct worker *w, struct pkt *p);
 
 // Checks that p->nexthop is a station on a link, or the host. Returns DROP_NONE, DROP_NO_ROUTE, or

@@ -181,6 +181,8 @@ static enum drop punt(struct worker *w, struct pkt *p, uint16_t host, struct hos
 	struct rte_ring *to = host_ring(w, host);
 	enum drop d;
 
+	if (pkt_is_oversized(p))
+		return DROP_FRAME_SCATTERED;
 	if (!host_take_token(w, p, limit))
 		return DROP_HOST_LIMIT;
 	if (!has_room(to, limit.class))

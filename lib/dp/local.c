@@ -179,6 +179,8 @@ static bool is_zero(const _Atomic uint32_t *rate)
 // more than the rest: a flood has to stay cheap. Where a rate is 0, policy determines the reason.
 static enum drop check_limit(struct worker *w, const struct pkt *p)
 {
+	if (pkt_is_oversized(p))
+		return DROP_FRAME_SCATTERED;
 	if (has_extensions(p))
 		return DROP_NONE;
 	if (is_ping(p))

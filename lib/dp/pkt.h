@@ -92,6 +92,12 @@ static inline bool pkt_goes_into_tunnel(const struct pkt *p)
 	return p->nexthop != NULL && p->nexthop->kind == NEXTHOP_TUNNEL;
 }
 
+// Whether no buffer holds the datagram: it is in several, and can only be forwarded.
+static inline bool pkt_is_oversized(const struct pkt *p)
+{
+	return unlikely(p->m->nb_segs > 1) && !p->segments;
+}
+
 static inline struct rte_ipv4_hdr *pkt_ip(const struct pkt *p)
 {
 	return rte_pktmbuf_mtod(p->m, struct rte_ipv4_hdr *);

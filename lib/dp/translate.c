@@ -152,10 +152,9 @@ static const struct flow *find_back(
 {
 	const struct flow *f;
 
-	if (!flow_table_translates(w->flows) || p->ip.fragment ||
-		flow_pkt_read(fp, pkt_ip(p), &p->ip) != DROP_NONE || fp->icmp_error)
+	if (!flow_table_translates(w->flows) ||
+		flow_pkt_read_quoted(fp, pkt_ip(p), p->ip.v4) != DROP_NONE)
 		return NULL;
-	fp->dir ^= 1;
 	flow_lookup_start(w->flows, fp);
 	f = flow_find(w->flows, fp);
 	return f != NULL && (flow_word(f) & FLOW_TRANSLATED) != 0 ? f : NULL;

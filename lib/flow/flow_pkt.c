@@ -123,6 +123,12 @@ static enum drop read_error(
 	return DROP_NONE;
 }
 
+enum drop flow_pkt_read_quoted(struct flow_pkt *p, const void *about, bool v4)
+{
+	*p = (struct flow_pkt){.v4 = v4};
+	return read_error(p, ip_src(about, v4), about, ip_len(about, v4), v4);
+}
+
 // Neither TCP nor UDP.
 static enum drop read_other(struct flow_pkt *p, const void *ip, const struct ip_layout *at, bool v4)
 {

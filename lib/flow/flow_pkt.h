@@ -225,3 +225,7 @@ static __rte_always_inline enum drop flow_pkt_read_v4(struct flow_pkt *p,
 // DROP_ICMP_UNRELATED for an ICMP error that does not go to the sender of the packet that it
 // quotes.
 enum drop flow_pkt_read(struct flow_pkt *p, const void *ip, const struct ip_layout *at);
+
+// Reads the packet that an ICMP error is to be sent about as such an error shows it: a whole one,
+// or a first fragment. Returns as flow_pkt_read() of that error.
+enum drop flow_pkt_read_quoted(struct flow_pkt *p, const void *about, bool v4);

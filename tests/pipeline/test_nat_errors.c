@@ -3,6 +3,7 @@
 // fragments.
 #include <netinet/in.h>
 
+#include "addrs.h"
 #include "datagram.h"
 #include "peer.h"
 #include "site_nat.h"
@@ -76,11 +77,43 @@ static void test_in_the_burst_of_its_flow(void **state)
 	gateway_free(g);
 }
 
+// A datagram is sent in fragments, which wait for a host that does not answer: the client learns of
+// its own.
+static void test_held_fragments(void **state)
+{
+	struct gateway *g = site_a((struct site){
+		.policies = ", { name = \"own\"; local = \"192.0.2.1\"; remote = \"192.0.2.0/24\"; "
+			    "action = \"bypass\"; }",
+		.more = "nat = ( { name = \"out\"; action = \"source\"; out = \"wan\"; to = "
+			"\"port\"; } );"});
+	const struct ip_addr silent = addr_of("192.0.2.77");
+	struct frame f[2];
+	unsigned int n;
+
+	(void)state;
+	datagram_fill(2000, 53);
+	n = pieces(f, LAN, (struct ipv4)FROM_TO(CLIENT, "192.0.2.77", .id = 7), 1400);
+	gateway_pass(g, f, n);
+	expect_drops(g, DROP_NONE, 0);
+	assert_int_equal(worker_held(g->w), n);
+	neigh_resolve(harness_neigh, WAN, &silent, 0, 0);
+	for (uint64_t now = 100; now <= 3000; now += 100)
+		neigh_tick(harness_neigh, now);
+	gateway_wait(g, 5000);
+	expect_drops(g, DROP_NEIGH_FAILED, n);
+	expect_all_sent(g, 1, LAN);
+	assert_int_equal(be32(frame_packet(&g->sent[0]) + 12), ip_number("10.1.0.1"));
+	assert_int_equal(be32(frame_packet(&g->sent[0]) + 16), ip_number(CLIENT));
+	expect_quotes(frame_packet(&g->sent[0]), (struct ends){CLIENT, 9, "192.0.2.77", 53});
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_about_protected_traffic),
 		pipeline_test(test_in_the_burst_of_its_flow),
+		pipeline_test(test_held_fragments),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

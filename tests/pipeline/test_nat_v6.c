@@ -147,20 +147,27 @@ static void test_netmap(void **state)
 	gateway_free(g);
 }
 
-static struct frame fragment(
-	const char *src, const char *dst, uint16_t off, uint16_t len, bool more)
+// All of the datagram in fragments of step octets of payload each; returns their number.
+static unsigned int fragments(
+	struct frame f[], uint16_t port, const char *src, const char *dst, uint32_t step)
 {
 	uint8_t packet[FRAME_MAX] = {6 << 4};
+	unsigned int n = 0;
 
-	put16(packet + 4, 8u + len);
 	packet[6] = IPPROTO_FRAGMENT;
 	packet[7] = 64;
 	memcpy(packet + 8, ip6_octets(src), 16);
 	memcpy(packet + 24, ip6_octets(dst), 16);
 	packet[IP6_LEN] = IPPROTO_UDP;
-	put16(packet + IP6_LEN + 2, off | (unsigned int)more);
-	memcpy(packet + IP6_LEN + 8, whole.b + off, len);
-	return frame_raw6(LAN, packet, (uint16_t)(IP6_LEN + 8 + len));
+	for (uint32_t off = 0; off < whole.len; off += step) {
+		const uint32_t len = RTE_MIN(step, whole.len - off);
+
+		put16(packet + 4, 8u + len);
+		put16(packet + IP6_LEN + 2, off | (off + len < whole.len));
+		memcpy(packet + IP6_LEN + 8, whole.b + off, len);
+		f[n++] = frame_raw6(port, packet, (uint16_t)(IP6_LEN + 8 + len));
+	}
+	return n;
 }
 
 // Policies name ends on the wire, and none those of the fragments: they are for the datagram.
@@ -170,7 +177,7 @@ static void test_fragments(void **state)
 		(struct site){.more = "nat = ( { name = \"as-lan\"; action = \"netmap\"; "
 				      "source = \"2001:db8:5::/64\"; destination = "
 				      "\"2001:db8:9::/48\"; to = \"2001:db8:1::/64\"; } );"});
-	const uint16_t len = 3000, step = 1200;
+	const uint16_t len = 3000;
 	struct frame f[3];
 	uint8_t packet[FRAME_MAX];
 
@@ -181,9 +188,7 @@ static void test_fragments(void **state)
 	put16(whole.b + 6, 0);
 	memcpy(packet + IP6_LEN, whole.b, len);
 	put16(whole.b + 6, ip6_checksum(packet, IP6_LEN, IP6_LEN + len, IPPROTO_UDP));
-	for (uint16_t i = 0; i < 3; i++)
-		f[i] = fragment("2001:db8:5::5", SERVER, (uint16_t)(i * step),
-			(uint16_t)RTE_MIN(step, len - i * step), i < 2);
+	assert_int_equal(fragments(f, LAN, "2001:db8:5::5", SERVER, 1200), 3);
 	gateway_pass(g, f, 3);
 	expect_drops(g, DROP_NONE, 0);
 	expect_all_sent(g, 3, WAN);
@@ -198,6 +203,30 @@ static void test_fragments(void **state)
 	gateway_free(g);
 }
 
+// A reply that no buffer holds is for an own address, but of the flow: it is forwarded. Without a
+// flow, it is for the gateway, which needs it whole.
+static void test_oversized_reply(void **state)
+{
+	struct gateway *g =
+		site_v6_a(OVER_V6, (struct site){.policies = POLICIES, .more = MASQUERADE});
+	static struct frame f[64];
+	unsigned int n;
+
+	(void)state;
+	datagram_fill(65535, 4000);
+	n = fragments(f, WAN, SERVER, OWN, 1352);
+	gateway_pass(g, f, n);
+	expect_drops(g, DROP_FRAME_SCATTERED, 1);
+	f[n] = frame_of(LAN, (struct ipv6)FROM_TO(CLIENT, SERVER, .sport = 4000, .dport = 9));
+	gateway_expect_sent(g, &f[n], WAN);
+	gateway_pass(g, f, n);
+	expect_drops(g, DROP_NONE, 0);
+	expect_all_sent(g, n, LAN);
+	for (unsigned int i = 0; i < n; i++)
+		assert_memory_equal(frame_packet(&g->sent[i]) + 24, ip6_octets(CLIENT), 16);
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +235,7 @@ int main(void)
 		pipeline_test(test_packet_too_big),
 		pipeline_test(test_netmap),
 		pipeline_test(test_fragments),
+		pipeline_test(test_oversized_reply),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

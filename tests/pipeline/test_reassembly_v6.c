@@ -139,6 +139,32 @@ static void test_oversized_is_dropped_where_needed_whole(void **state)
 	gateway_free(a);
 }
 
+// The host needs it whole as well: also of a flow that is decided.
+static void test_oversized_is_not_for_the_host(void **state)
+{
+	struct gateway *g = site_v6_a(OVER_V6,
+		(struct site){.wan = "host = \"gw0\";",
+			.rules = ", { name = \"udp\"; host = true; proto = \"udp\"; action = "
+				 "\"accept\"; }"});
+	struct frame small = frame_ip6(LAN,
+		(struct ipv6)FROM_TO("2001:db8:1::5", "2001:db8:f::1", .sport = 9, .dport = 9));
+	static struct frame f[64];
+
+	(void)state;
+	gateway_host_add(g, WAN);
+	datagram_fill(65535, 9);
+	for (unsigned int again = 0; again < 2; again++) {
+		unsigned int n = fragments(f, (struct part){.id = again}, STEP);
+
+		for (unsigned int k = 0; k < n; k++)
+			memcpy(f[k].b + ETH_LEN + 24, ip6_octets("2001:db8:f::1"), 16);
+		gateway_pass(g, f, n);
+		expect_drops(g, DROP_FRAME_SCATTERED, 1);
+		gateway_expect_punted(g, small);
+	}
+	gateway_free(g);
+}
+
 // The headers before the fragment header stay there.
 static void test_headers_in_front(void **state)
 {
@@ -332,6 +358,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_sizes),
 		pipeline_test(test_oversized_is_dropped_where_needed_whole),
+		pipeline_test(test_oversized_is_not_for_the_host),
 		pipeline_test(test_headers_in_front),
 		pipeline_test(test_errors_sent),
 		pipeline_test(test_overlap_drops_silently),
