@@ -2,7 +2,7 @@
 // Notes about a valid configuration: SAs and policies with which no packet comes through, rules
 // that need a policy which only an IKE daemon can add, rules that most likely should have host
 // = true, and rules of nat that take packets away from policies, from each other or from the host,
-// or that find no address.
+// are meant for the host, or find no address.
 #include "conf_check.h"
 
 #include <netinet/in.h>
@@ -223,18 +223,22 @@ static bool needs_policy(const struct conf *c, const struct conf_rule *rule)
 	return true;
 }
 
+// The port that has the address; NULL: none has.
+static const struct conf_port *port_of(const struct conf *c, const struct ip_addr *own)
+{
+	for (unsigned int i = 0; i < c->n_ports; i++)
+		for (unsigned int a = 0; a < c->ports[i].n_addrs; a++)
+			if (ip_addr_equal(&c->ports[i].addrs[a].addr, own))
+				return &c->ports[i];
+	return NULL;
+}
+
 // The port that a rule for packets that are forwarded names by an own address; NULL: it does not.
 static const struct conf_port *own_port(const struct conf *c, const struct conf_rule *rule)
 {
 	const struct ip_prefix *to = &rule->match.destination;
 
-	if (rule->host || to->len != 128)
-		return NULL;
-	for (unsigned int i = 0; i < c->n_ports; i++)
-		for (unsigned int a = 0; a < c->ports[i].n_addrs; a++)
-			if (ip_addr_equal(&c->ports[i].addrs[a].addr, &to->addr))
-				return &c->ports[i];
-	return NULL;
+	return rule->host || to->len != 128 ? NULL : port_of(c, &to->addr);
 }
 
 static void notes_rules(const struct conf *c, FILE *out)
@@ -422,10 +426,25 @@ static void notes_source(const struct conf *c, const struct conf_nat *n, FILE *o
 	}
 }
 
+static void note_destination(const struct conf *c, const struct conf_nat *n, FILE *out)
+{
+	const struct conf_port *port = port_of(c, &n->to.first);
+
+	if (port == NULL)
+		return;
+	note(out, &n->where, "nat", n->name);
+	fprintf(out,
+		"to is an own address of port \"%s\": the gateway answers pings, but packets to "
+		"programs of the host are not translated\n",
+		port->name);
+}
+
 static void notes_nat(const struct conf *c, FILE *out)
 {
 	for (const struct conf_nat *n = c->nat; n < c->nat + c->n_nat; n++)
-		if (n->action != NAT_ACCEPT && n->end == NAT_FROM)
+		if (n->action == NAT_DESTINATION)
+			note_destination(c, n, out);
+		else if (n->action != NAT_ACCEPT && n->end == NAT_FROM)
 			notes_source(c, n, out);
 }
 

@@ -50,16 +50,18 @@ static enum drop reply_enqueue(struct worker *w, struct pkt *p)
 }
 
 // The address that a packet is for; of an anycast address (RFC 4291 2.6.1), our own on that link.
-static struct ip_addr own_address(const struct pkt *p)
+// An address that a rule translates into an own one stays as it is.
+static struct ip_addr own_address(const struct worker *w, const struct pkt *p)
 {
-	struct ip_addr to = pkt_dst(p);
+	const struct ip_addr to = pkt_dst(p);
+	const struct nexthop *own = route_find(w->snapshot->routes, &to);
 
-	return ip_addr_is_link_local(&to) ? to : p->nexthop->source;
+	return own != NULL && own->kind == NEXTHOP_LOCAL ? own->source : to;
 }
 
 static enum drop echo_input(struct worker *w, struct pkt *p)
 {
-	const struct ip_addr own = own_address(p);
+	const struct ip_addr own = own_address(w, p);
 
 	if (!echo_permitted(w, p))
 		return DROP_ECHO_LIMIT;
@@ -75,7 +77,7 @@ static enum drop echo_input(struct worker *w, struct pkt *p)
 // Whether the address that a packet is for is not tentative (RFC 4862 5.4).
 static bool is_usable(const struct worker *w, const struct pkt *p)
 {
-	const struct ip_addr own = own_address(p);
+	const struct ip_addr own = own_address(w, p);
 
 	return p->ip.v4 || dad_may_use(w->dad, &own);
 }

@@ -147,6 +147,25 @@ static void test_netmap(void **state)
 	gateway_free(g);
 }
 
+// The gateway answers for the address that a host has pinged, not for its own one.
+static void test_ping_of_an_own_address(void **state)
+{
+	struct gateway *g = site_v6_a(OVER_V6,
+		(struct site){
+			.policies = ", { name = \"mapped\"; local = \"2001:db8:a::/64\"; remote = "
+				    "\"2001:db8:9::/48\"; action = \"bypass\"; }",
+			.more = "nat = ( { name = \"back\"; action = \"netmap\"; destination = "
+				"\"2001:db8:a::/64\"; to = \"2001:db8:1::/64\"; } );"});
+	const struct frame f =
+		frame_of(WAN, (struct ipv6)FROM_TO(SERVER, "2001:db8:a::1", .proto = IPPROTO_ICMPV6,
+				      .icmp_type = 128, .sport = 7));
+
+	(void)state;
+	expect_ends(gateway_expect_sent(g, &f, WAN), IP6_LEN, IPPROTO_ICMPV6, "2001:db8:a::1", 7,
+		SERVER, 0);
+	gateway_free(g);
+}
+
 // All of the datagram in fragments of step octets of payload each; returns their number.
 static unsigned int fragments(
 	struct frame f[], uint16_t port, const char *src, const char *dst, uint32_t step)
@@ -234,6 +253,7 @@ int main(void)
 		pipeline_test(test_extension_headers),
 		pipeline_test(test_packet_too_big),
 		pipeline_test(test_netmap),
+		pipeline_test(test_ping_of_an_own_address),
 		pipeline_test(test_fragments),
 		pipeline_test(test_oversized_reply),
 	};

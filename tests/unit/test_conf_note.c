@@ -225,6 +225,12 @@ static const struct row nat_rows[] = {
 		"{ name = \"first\"; action = \"netmap\"; source = \"10.7.0.0/24\"; to = "
 		"\"10.1.0.0/24\"; },",
 		"action = \"netmap\"; source = \"10.8.0.0/24\"; to = \"10.1.0.0/24\";", SAME},
+	{"destination of the host", "",
+		"action = \"destination\"; destination = \"192.0.2.9\"; to = \"10.1.0.1\";",
+		"note.conf:3: nat \"n\": to is an own address of port \"lan\": the gateway answers "
+		"pings, but packets to programs of the host are not translated\n"},
+	{"destination inside", "",
+		"action = \"destination\"; destination = \"192.0.2.9\"; to = \"10.1.0.5\";", NULL},
 	{"port without IPv6", "",
 		"action = \"source\"; out = \"lan\"; to = \"port\"; source = \"2001:db8::/64\";",
 		NO_ADDRESS},
