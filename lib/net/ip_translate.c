@@ -42,13 +42,13 @@ static void checksum_put(void *at, sum_t sum, sum_t *outer)
 	put(at, &checksum, sizeof(checksum), outer);
 }
 
-// RFC 768: 0 means that there is none.
-static void udp_checksum_put(void *at, sum_t sum, bool v4, sum_t *outer)
+// RFC 768: 0 means that there is none; over IPv6 some tunnels have none (RFC 6935).
+static void udp_checksum_put(void *at, sum_t sum, sum_t *outer)
 {
 	uint16_t checksum;
 
 	memcpy(&checksum, at, sizeof(checksum));
-	if (checksum == 0 && v4)
+	if (checksum == 0)
 		return;
 	checksum = checksum_after(checksum, sum);
 	if (checksum == 0)
@@ -103,11 +103,15 @@ static void upper_put(void *l4, uint32_t len, const struct ip_layout *at, const 
 		put(&udp->src_port, &to->src_port, sizeof(to->src_port), &ports);
 		put(&udp->dst_port, &to->dst_port, sizeof(to->dst_port), &ports);
 		*outer += ports;
-		udp_checksum_put(&udp->dgram_cksum, sum + ports, at->v4, outer);
+		udp_checksum_put(&udp->dgram_cksum, sum + ports, outer);
 		break;
 	case IPPROTO_UDPLITE:
+		if (len >= sizeof(*udp))
+			udp_checksum_put(&udp->dgram_cksum, sum, outer);
+		break;
 	case IPPROTO_DCCP: // at the same offset
-		checksum_put(&udp->dgram_cksum, sum, outer);
+		if (len >= sizeof(*udp))
+			checksum_put(&udp->dgram_cksum, sum, outer);
 		break;
 	case IPPROTO_ICMP:
 	case IPPROTO_ICMPV6:

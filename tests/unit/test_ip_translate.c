@@ -221,11 +221,47 @@ static void test_udp_without_checksum(void **state)
 		struct packet p = packet_new();
 		const struct ip_ends to = ends_new(p.v4);
 
-		if (p.proto != IPPROTO_UDP || !p.v4)
+		if (p.proto != IPPROTO_UDP)
 			continue;
 		put16(p.b + p.off + 6, 0);
 		translate(&p, &to);
 		assert_int_equal(get16(p.b + p.off + 6), 0);
+	}
+}
+
+// Of protocols without a minimum: the octets after the packet stay.
+static void test_shorter_than_a_checksum(void **state)
+{
+	static const uint8_t protos[] = {IPPROTO_UDPLITE, IPPROTO_DCCP};
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(protos); i++) {
+		struct packet p = packet_new(), before;
+		const struct ip_ends to = ends_new(true);
+
+		while (!p.v4 || p.proto != protos[i])
+			p = packet_new();
+		p.len = 4;
+		put16(p.b + 2, p.off + p.len);
+		before = p;
+		translate(&p, &to);
+		assert_memory_equal(p.b + p.off, before.b + before.off, sizeof(p.b) - p.off);
+	}
+}
+
+static void test_udp_lite_checksum_of_zero(void **state)
+{
+	struct packet p = packet_new();
+	struct ip_ends to;
+
+	(void)state;
+	while (p.proto != IPPROTO_UDPLITE || !p.v4)
+		p = packet_new();
+	to = ends_of(&p);
+	for (unsigned int host = 0; host < 65536; host++) {
+		to.src = ip_addr_from_v4((rte_be32_t)(host << 16 | 10));
+		translate(&p, &to);
+		assert_int_not_equal(get16(p.b + p.off + 6), 0);
 	}
 }
 
@@ -317,6 +353,8 @@ int main(void)
 		cmocka_unit_test(test_there_and_back),
 		cmocka_unit_test(test_udp_without_checksum),
 		cmocka_unit_test(test_udp_checksum_of_zero),
+		cmocka_unit_test(test_shorter_than_a_checksum),
+		cmocka_unit_test(test_udp_lite_checksum_of_zero),
 		cmocka_unit_test(test_wrong_checksum_stays_wrong),
 		cmocka_unit_test(test_errors),
 	};
