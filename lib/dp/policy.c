@@ -180,13 +180,17 @@ void policy_find(
 	unsigned int k = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
-		const struct ip_view v = pkt_view(p[i]), wire = translate_view_wire(w, p[i]);
-		const struct classifier_key received = classifier_key_of(&v);
+		if (policy_is_inbound(w, p[i])) {
+			const struct ip_view v = pkt_view(p[i]);
+			const struct classifier_key received = classifier_key_of(&v);
 
-		if (policy_is_inbound(w, p[i]))
 			key[k++] = classifier_key_reversed(&received);
-		if (policy_is_outbound(w, p[i]))
-			key[k++] = classifier_key_of(&wire);
+		}
+		if (policy_is_outbound(w, p[i])) {
+			const struct ip_view v = translate_view_wire(w, p[i]);
+
+			key[k++] = classifier_key_of(&v);
+		}
 	}
 	if (k > 0)
 		policy_find_each(w->snapshot, key, k, policy);
