@@ -11,7 +11,8 @@
 #define ROOM_MIN        2176  // octets
 #define LARGE_ROOM      65535 // of a buffer for a reassembled packet
 #define LACP_ROOM       320   // the same of one for LACP
-#define FLOW_OCTETS     307   // of a flow: its entry and its part of the index
+#define FLOW_OCTETS     318   // of a flow: its entry and its part of the index
+#define NAT_OCTETS      86    // more, where any may be translated
 #define OWN_MB          6     // rings, policies, caches of the pools
 
 config_setting_t *conf_item(const struct conf_reader *r, enum conf_kind kind, unsigned int i)
@@ -194,7 +195,11 @@ static void check_memory(struct conf_reader *r)
 
 	if (c->packet_buffers == 0)
 		c->packet_buffers = packet_buffers_wanted(c);
-	c->flow_memory_mb = (unsigned int)((uint64_t)c->flows_max * FLOW_OCTETS >> 20) + 1;
+	c->flow_memory_mb =
+		(unsigned int)((uint64_t)c->flows_max *
+				       (FLOW_OCTETS + (c->n_nat > 0 ? NAT_OCTETS : 0)) >>
+			       20) +
+		1;
 
 	unsigned int large = c->n_workers * CONF_LARGE_BUFFERS;
 	uint64_t octets = pool_octets(c, c->packet_buffers, buffer_room(c)) +

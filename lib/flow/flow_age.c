@@ -4,7 +4,7 @@
 
 #include <rte_prefetch.h>
 
-#define EVICT_BUCKETS 12 // that are searched to make room for one, beside its own
+#define EVICT_BUCKETS 18 // that are searched to make room for one, beside its own
 #define AHEAD         4  // entries
 
 // State of the search for a flow to evict, with the best one so far.
@@ -48,6 +48,8 @@ static void search_entry(struct search *s, struct flow *f)
 	bool established = flow_word_class(word) == FLOW_CLASS_ESTABLISHED;
 
 	if (!flow_word_live(word))
+		return;
+	if (established && (word & FLOW_TRANSLATED) != 0) // has a port that no other may get
 		return;
 	age = established ? flow_idle(f, s->now) : elapsed(s->now, load(&f->created));
 	if (established && age < s->active_low_ms)

@@ -9,7 +9,7 @@
 #include "flow_source.h"
 
 #define BUCKET_SLOTS 7
-#define BUCKET_MEAN  3 // flows in a bucket on average when the table is full
+#define BUCKET_MEAN  2 // flows in a bucket when the table is full: each may have two slots
 
 // A slot is a tag, which is a hash or 0 if the slot is empty, and the place of the line of
 // direction 0 of an entry, counted in lines. A look-up may read the tag of one entry and the place

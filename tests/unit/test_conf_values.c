@@ -88,7 +88,7 @@ static void test_flow_defaults(void **state)
 
 	(void)state;
 	assert_int_equal(c->flows_max, 1000000);
-	assert_int_equal(c->flow_memory_mb, 293);
+	assert_int_equal(c->flow_memory_mb, 304);
 	assert_int_equal(c->flows_per_source, 0);
 	assert_false(c->tcp_liberal);
 	assert_true(c->tcp_pickup);
@@ -117,7 +117,7 @@ static void test_flows(void **state)
 
 	(void)state;
 	assert_int_equal(c->flows_max, 2000000);
-	assert_int_equal(c->flow_memory_mb, 586);
+	assert_int_equal(c->flow_memory_mb, 771);
 	assert_int_equal(c->flows_per_source, 100);
 	assert_true(c->tcp_liberal);
 	assert_false(c->tcp_pickup);

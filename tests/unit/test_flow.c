@@ -392,9 +392,9 @@ static void test_memory(void **state)
 	struct flow_params p = {.capacity = 1000000, .workers = 4};
 
 	(void)state;
-	// For each flow 256 octets and a sixteenth more, a third of a bucket, and two counters of
+	// For each flow 256 octets and a sixteenth more, half a bucket, and two counters of
 	// sources (rounded up); and 1 MB for the regions of addresses.
-	assert_in_range(flow_table_memory(&p), 304u * 1000000, 308u * 1000000);
+	assert_in_range(flow_table_memory(&p), 314u * 1000000, 318u * 1000000);
 }
 
 static long page_faults(void)
