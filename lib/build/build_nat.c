@@ -8,6 +8,16 @@
 static_assert(CONF_NAME_MAX <= NAT_NAME_MAX, "room for all");
 static_assert(1 + 2 * CONF_NAT_MAX <= NAT_NUMBERS, "numbers for the next ones as well");
 
+#define LIMIT_MIN 64 // unless a rule has its own
+
+// Ports that each source, or peer, may have: as configured, or by default some quarters of all.
+static uint32_t limit_of(const struct conf_nat *c, unsigned int configured, uint32_t quarters)
+{
+	const uint32_t ports = c->to_port.min != 0 ? c->to_port.max - c->to_port.min + 1u : 64512;
+
+	return configured != 0 ? configured : RTE_MAX(ports * quarters / 4, (uint32_t)LIMIT_MIN);
+}
+
 static struct nat_rule rule_of(
 	const struct conf *conf, const struct conf_nat *c, const struct spd *policies)
 {
@@ -26,6 +36,8 @@ static struct nat_rule rule_of(
 	};
 
 	memcpy(r.name, c->name, sizeof(c->name));
+	r.per_source = limit_of(c, c->per_source, 1);
+	r.per_peer = limit_of(c, c->per_peer, 3);
 	return r;
 }
 

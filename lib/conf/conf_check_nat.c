@@ -93,6 +93,8 @@ static void check_addresses(
 
 static void check_ports(struct conf_reader *r, config_setting_t *item, const struct conf_nat *nat)
 {
+	static const char *const for_source[] = {"random", "per_source", "per_peer"};
+
 	if (conf_given(item, "to_port") != NULL && nat->to_port.min == 0)
 		conf_err(r, conf_given(item, "to_port"), "0 is no port, must begin with 1 or more");
 	if (nat->action != NAT_SOURCE && nat->action != NAT_DESTINATION)
@@ -102,8 +104,8 @@ static void check_ports(struct conf_reader *r, config_setting_t *item, const str
 		 (nat->action == NAT_DESTINATION || nat->match.proto != PROTO_ANY))
 		conf_refuse_given(r, item, "to_port",
 			"needs a proto with ports that are translated, must be tcp or udp");
-	if (nat->action != NAT_SOURCE)
-		conf_refuse_given(r, item, "random", "is for action = \"source\" alone");
+	for (unsigned int i = 0; nat->action != NAT_SOURCE && i < RTE_DIM(for_source); i++)
+		conf_refuse_given(r, item, for_source[i], "is for action = \"source\" alone");
 }
 
 static void check_item(struct conf_reader *r, config_setting_t *item, struct conf_nat *nat)

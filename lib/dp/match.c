@@ -101,6 +101,7 @@ static enum drop match_evaluate(struct match *m, struct worker *w, struct pkt *p
 	struct policies found;
 	struct flow_pkt fp;
 	enum drop d = flow_pkt_read(&fp, pkt_ip(p), &p->ip);
+	struct port_choice port = {.rule = NULL};
 	bool translated;
 
 	if (d != DROP_NONE)
@@ -112,7 +113,9 @@ static enum drop match_evaluate(struct match *m, struct worker *w, struct pkt *p
 	if (pkt_is_local(p) && !natt_is_ike(w, p, &fp))
 		m->local = host_rule_new(w, p, &fp) == 0;
 	if (translated && !m->local)
-		d = translate_source(w, p, &fp);
+		d = translate_source(w, p, &fp, &port);
+	if (d == DROP_NONE && translated && !m->local)
+		d = translate_port(w, p, &fp, &port);
 	if (d != DROP_NONE)
 		return d;
 	policy_find(w, &p, 1, &found);

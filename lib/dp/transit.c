@@ -205,45 +205,110 @@ static void prefetch_routes(const struct worker *w, const uint8_t place[], uint1
 
 static_assert(2 * RX_BURST_MAX <= ROUTE_PREFETCH_MAX, "both ends of a burst");
 
-// Evaluates a packet that may be translated. *f: as in transit_slow_path(). Returns as that does,
-// or STALE if *f has got the port that the packet was to get.
-static enum drop translate_evaluate(
-	struct worker *w, struct pkt *p, struct flow_pkt *fp, struct flow **f)
+// A packet of the slow path that may be translated. It takes two steps, so that the memory of the
+// ports of all such packets of a burst comes at once.
+struct translated {
+	struct pkt *p;
+	struct flow_pkt *fp;
+	struct flow *f; // as *flow of transit_slow_path()
+	bool active;    // as w->translated, with the translation
+	struct flow_translation to;
+	struct ip_addr src;
+	struct port_choice port;
+};
+
+// First checks, and the address of a new flow. Sets *through as slow_path_begin().
+static enum drop translated_begin(struct worker *w, struct translated *t, bool *through)
 {
-	struct policies found;
-	bool through, is_new;
+	bool is_new;
 	enum drop d;
 
-	p->sa_out = NULL;
-	if (*f == NULL) // an earlier packet of this burst may have made it
-		*f = flow_find(w->flows, fp);
-	is_new = translate_begin(w, p, fp, *f) && *f == NULL;
-	d = slow_path_begin(w, p, fp, *f, &through);
-	if (d == DROP_NONE && through && is_new)
-		d = translate_source(w, p, fp);
-	if (d == DROP_NAT_PORTS) {
-		*f = flow_find(w->flows, fp); // another worker's, which has the port
-		if (*f != NULL)
-			return STALE;
-		translate_count(w, p, d);
-	}
-	if (d != DROP_NONE || !through)
-		return d;
-	policy_find(w, &p, 1, &found);
-	return transit_slow_path(w, p, fp, f, &found);
+	t->p->sa_out = NULL;
+	t->port.rule = NULL;
+	if (t->f == NULL) // an earlier packet of this burst may have made it
+		t->f = flow_find(w->flows, t->fp);
+	is_new = translate_begin(w, t->p, t->fp, t->f) && t->f == NULL;
+	d = slow_path_begin(w, t->p, t->fp, t->f, through);
+	if (d == DROP_NONE && *through && is_new)
+		d = translate_source(w, t->p, t->fp, &t->port);
+	if (d == DROP_NAT_PORTS)
+		translate_count(w, t->p, d);
+	if (d == DROP_NONE && *through && t->f == NULL)
+		flow_insert_prefetch(w->flows, t->fp);
+	t->active = w->translated;
+	t->to = w->translation;
+	t->src = w->translated_src;
+	return d;
 }
 
-// Slow path of a packet that may be translated. It is evaluated once more if another worker has
-// made its flow meanwhile, which may have got other ends.
-static void transit_translate(struct worker *w, struct pkt *p, struct flow_pkt *fp, struct flow *f)
+// The port of a new flow, and the rest of the slow path. STALE: as transit_slow_path(), or another
+// worker's flow has got the port that the packet was to get.
+static enum drop translated_pass(struct worker *w, struct translated *t)
 {
-	enum drop d = translate_evaluate(w, p, fp, &f);
+	struct policies found;
+	enum drop d = DROP_NONE;
 
+	w->translated = t->active;
+	w->translation = t->to;
+	w->translated_src = t->src;
+	if (t->f == NULL) // an earlier packet of this burst may have made it
+		t->f = flow_find(w->flows, t->fp);
+	if (t->f == NULL)
+		d = translate_port(w, t->p, t->fp, &t->port);
+	if (d == DROP_NAT_PORTS)
+		t->f = flow_find(w->flows, t->fp);
+	if (d == DROP_NAT_PORTS && t->f != NULL)
+		return STALE;
+	if (d != DROP_NONE) {
+		translate_count(w, t->p, d);
+		return d;
+	}
+	policy_find(w, &t->p, 1, &found);
+	return transit_slow_path(w, t->p, t->fp, &t->f, &found);
+}
+
+// Evaluates a packet once more, whose flow another one has made meanwhile, maybe with other ends.
+static enum drop translated_again(struct worker *w, struct translated *t)
+{
+	bool through;
+	enum drop d = translated_begin(w, t, &through);
+
+	return d == DROP_NONE && through ? translated_pass(w, t) : d;
+}
+
+static void translated_end(struct worker *w, struct translated *t, enum drop d)
+{
 	if (d == STALE)
-		d = translate_evaluate(w, p, fp, &f);
+		d = translated_again(w, t);
 	if (d != DROP_NONE)
-		pkt_drop(w, p, d == STALE ? DROP_CT_INVALID : d);
+		pkt_drop(w, t->p, d == STALE ? DROP_CT_INVALID : d);
 	w->translated = false;
+}
+
+// Slow path of the packets of the burst at these places while any may be translated.
+static __rte_noinline void transit_translated(
+	struct worker *w, struct flow *const flows[], const uint8_t place[], uint16_t n)
+{
+	struct translated translated[RX_BURST_MAX];
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < n; i++) {
+		struct translated *t = &translated[kept];
+		bool through;
+		enum drop d;
+
+		t->p = w->transit.p[place[i]];
+		t->fp = &w->flow_pkt[place[i]];
+		t->f = flows[place[i]];
+		d = translated_begin(w, t, &through);
+		w->translated = false;
+		if (d != DROP_NONE)
+			pkt_drop(w, t->p, d);
+		else
+			kept += through;
+	}
+	for (uint16_t i = 0; i < kept; i++)
+		translated_end(w, &translated[i], translated_pass(w, &translated[i]));
 }
 
 // Slow path of the packets of the burst at these places: their policies are looked up at once.
@@ -255,14 +320,14 @@ static __rte_noinline void transit_slow_burst(
 	uint16_t kept = 0;
 
 	prefetch_routes(w, place, n);
+	if (unlikely(flow_table_translates(w->flows))) {
+		transit_translated(w, flows, place, n);
+		return;
+	}
 	for (uint16_t i = 0; i < n; i++) {
 		bool through;
 
 		p[kept] = w->transit.p[place[i]];
-		if (unlikely(flow_table_translates(w->flows))) {
-			transit_translate(w, p[kept], &w->flow_pkt[place[i]], flows[place[i]]);
-			continue;
-		}
 
 		enum drop d = slow_path_begin(
 			w, p[kept], &w->flow_pkt[place[i]], flows[place[i]], &through);
@@ -287,7 +352,7 @@ static __rte_noinline void transit_slow_burst(
 			*f = flow_find(w->flows, fp);
 		d = transit_slow_path(w, p[i], fp, f, &found[i]);
 		if (unlikely(d == STALE)) // another worker has got a configuration that translates
-			transit_translate(w, p[i], fp, *f);
+			translated_end(w, &(struct translated){.p = p[i], .fp = fp, .f = *f}, d);
 		else if (d != DROP_NONE)
 			pkt_drop(w, p[i], d);
 	}

@@ -7,10 +7,6 @@
 #include "keyed_hash.h"
 #include "tracepoint.h"
 
-#define PORTS_TRIED     128  // as many as Linux tries
-#define PORT_MIN        1024 // of the ports that are chosen, if the rule gives none
-#define PORT_IKE        500
-#define PORT_IKE_NATT   4500
 #define REPORT_AGAIN_MS 10000
 
 // --- views ---
@@ -217,9 +213,13 @@ static struct classifier_key key_of(const struct worker *w, const struct pkt *p,
 // The rule that translates an end of the packet.
 static const struct nat_rule *rule_find(struct worker *w, const struct pkt *p, enum nat_end end)
 {
-	const struct classifier_key key = key_of(w, p, end);
-	const struct nat_rule *rule = nat_set_find(w->snapshot->nat, end, &key);
+	const struct nat_rule *rule;
+	struct classifier_key key;
 
+	if (!nat_set_translates(w->snapshot->nat, end))
+		return NULL;
+	key = key_of(w, p, end);
+	rule = nat_set_find(w->snapshot->nat, end, &key);
 	w->translation.rule[end] = rule != NULL ? rule->number : 0;
 	w->translation.logged |= rule != NULL && rule->log;
 	return rule;
@@ -271,61 +271,6 @@ bool translate_begin(
 	return true;
 }
 
-static bool is_free(const struct worker *w, const struct flow_pkt *fp)
-{
-	return flow_ends_are_free(w->flows, fp, &w->translation.to);
-}
-
-// Some number that nobody outside can foresee.
-static uint32_t draw(const struct worker *w, const struct flow_pkt *fp)
-{
-	const uint64_t word[] = {fp->key.q[0], fp->key.q[1], fp->key.q[4], w->now};
-
-	return (uint32_t)keyed_hash(&w->hash_key, word, RTE_DIM(word));
-}
-
-// Ports of programs of this gateway, which peers send to.
-static bool is_served(const struct worker *w, const struct pkt *p, uint16_t port)
-{
-	if (p->ip.proto != IPPROTO_UDP)
-		return false;
-	return port == PORT_IKE || port == PORT_IKE_NATT ||
-	       (w->snapshot->udp_ports != NULL &&
-		       snapshot_has_udp_port(w->snapshot, rte_cpu_to_be_16(port)));
-}
-
-static bool try_port(
-	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, uint16_t port)
-{
-	struct ip_ends *to = &w->translation.to;
-
-	if (is_served(w, p, port) && snapshot_has(w->snapshot, &to->src))
-		return false;
-	to->src_port = rte_cpu_to_be_16(port);
-	if (fp->key.asker != 0) // an identifier, the same at both ends
-		to->dst_port = to->src_port;
-	return is_free(w, fp);
-}
-
-// Keeps the port if the rule allows it and it is free towards this destination.
-static enum drop choose_port(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
-	const struct nat_rule *rule)
-{
-	const uint16_t own = rte_be_to_cpu_16(ends_received(fp).src_port);
-	const uint16_t min = rule->port_min != 0 ? rule->port_min : PORT_MIN;
-	const uint16_t max = rule->port_min != 0 ? rule->port_max : UINT16_MAX;
-	const uint32_t n = max - min + 1u;
-	uint32_t at;
-
-	if ((rule->port_min == 0 || (own >= min && own <= max)) && try_port(w, p, fp, own))
-		return DROP_NONE;
-	at = rule->random ? draw(w, fp) % n : own >= min && own <= max ? (uint32_t)own - min : 0u;
-	for (uint32_t i = 0; i < RTE_MIN(n, (uint32_t)PORTS_TRIED); i++)
-		if (try_port(w, p, fp, (uint16_t)(min + (at + i) % n)))
-			return DROP_NONE;
-	return DROP_NAT_PORTS;
-}
-
 // Of IPv4 and of ranges in the last 32 bits of IPv6: one for each source.
 static struct ip_addr choose_address(
 	const struct worker *w, const struct nat_rule *rule, const struct ip_addr *src)
@@ -359,29 +304,30 @@ static struct ip_addr port_address(const struct worker *w, const struct pkt *p)
 	return (struct ip_addr){0};
 }
 
-static enum drop choose_source(struct worker *w, const struct pkt *p, const struct flow_pkt *fp)
+static enum drop choose_source(
+	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, struct port_choice *port)
 {
-	struct ip_ends *to = &w->translation.to;
+	struct flow_translation *t = &w->translation;
 	const struct nat_rule *rule;
 
 	rule = rule_find(w, p, NAT_FROM);
 	if (rule == NULL)
-		return w->translation.rule[NAT_TO] == 0 || is_free(w, fp) ? DROP_NONE
-									  : DROP_NAT_PORTS;
+		return DROP_NONE;
 	if (rule->action == NAT_NETMAP)
-		to->src = in_prefix(&rule->first, rule->len, &to->src);
+		t->to.src = in_prefix(&rule->first, rule->len, &t->to.src);
 	else
-		to->src = rule->port ? port_address(w, p) : choose_address(w, rule, &to->src);
-	if (ip_addr_is_none(&to->src))
+		t->to.src = rule->port ? port_address(w, p) : choose_address(w, rule, &t->to.src);
+	if (ip_addr_is_none(&t->to.src))
 		return DROP_NAT_PORTS;
 	if (rule->action == NAT_SOURCE && (has_ports(p->ip.proto) || fp->key.asker != 0))
-		return choose_port(w, p, fp, rule);
-	return is_free(w, fp) ? DROP_NONE : DROP_NAT_PORTS;
+		translate_port_begin(w, p, fp, rule, port);
+	return DROP_NONE;
 }
 
-enum drop translate_source(struct worker *w, const struct pkt *p, const struct flow_pkt *fp)
+enum drop translate_source(
+	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, struct port_choice *port)
 {
-	enum drop d = nexthop_leads_on(p->nexthop) ? choose_source(w, p, fp) : DROP_NONE;
+	enum drop d = nexthop_leads_on(p->nexthop) ? choose_source(w, p, fp, port) : DROP_NONE;
 
 	w->translated_src = w->translation.to.src;
 	w->translated = translate_of(w) != NULL;
@@ -409,10 +355,9 @@ void translate_count(struct worker *w, const struct pkt *p, enum drop d)
 
 		if (d == DROP_NONE)
 			of[rule].packets++;
-		if (d != DROP_NAT_PORTS)
-			continue;
-		of[rule].asked++;
-		if (rule != 0)
+		if (d == DROP_NAT_PORTS || d == DROP_NAT_LIMIT)
+			of[rule].asked++;
+		if (d == DROP_NAT_PORTS && rule != 0)
 			report_ports(w, p, &of[rule], rule);
 	}
 }

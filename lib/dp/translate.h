@@ -6,6 +6,7 @@
 #pragma once
 
 #include "flow.h"
+#include "translate_port.h"
 #include "worker.h"
 
 // Begins the evaluation of a packet of the flow f, or of a new one (NULL): from here on its
@@ -13,9 +14,11 @@
 bool translate_begin(
 	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, const struct flow *f);
 
-// Chooses the source that the packet of a new flow becomes, once its route is known. Returns
-// DROP_NONE, or DROP_NAT_PORTS.
-enum drop translate_source(struct worker *w, const struct pkt *p, const struct flow_pkt *fp);
+// Chooses the source address that the packet of a new flow gets, once its route is known, and
+// begins the choice of a port, if it gets another. Returns DROP_NONE, or DROP_NAT_PORTS: there is
+// no address.
+enum drop translate_source(
+	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, struct port_choice *port);
 
 // The ends of the packet that is evaluated: as rules see them, and as they are on the wire.
 struct ip_addr translate_dst(const struct worker *w, const struct pkt *p);

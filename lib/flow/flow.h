@@ -89,7 +89,7 @@ struct flow_table *flow_table_new(const struct flow_params *p, const struct flow
 // False when there is room for all.
 bool flow_table_fill(struct flow_table *t);
 
-// Maps the memory for flows that are translated, 64 octets for each, unless it has been. Before
+// Maps the memory for flows that are translated, 75 octets for each, unless it has been. Before
 // flow_insert() gets a translation. Returns 0 or -ENOMEM.
 int flow_table_translate(struct flow_table *t);
 
@@ -165,10 +165,6 @@ union flow_place {
 	const struct bucket *bucket;
 	struct flow_dir *own; // of the packet's direction; NULL: there is none
 };
-
-// Whether no flow, translated or not, has the ends that the first packet of a flow becomes.
-bool flow_ends_are_free(
-	const struct flow_table *t, const struct flow_pkt *p, const struct ip_ends *to);
 
 // Whether any flow may be translated; the second key of one that is.
 bool flow_table_translates(const struct flow_table *t);

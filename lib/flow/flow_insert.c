@@ -190,40 +190,36 @@ static void entry_init(struct flow *f, const struct flow_pkt *p, uint32_t holder
 	atomic_store_explicit(&f->dir[1].seen, now, memory_order_relaxed);
 }
 
-// A reply to a packet with these ends, of the kind of a packet.
-static struct flow_pkt reply_to(
+#define ASKER_OFF (offsetof(struct flow_key, asker) - offsetof(struct flow_key, port))
+
+struct flow_pkt flow_reply_to(
 	const struct flow_table *t, const struct flow_pkt *p, const struct ip_ends *to)
 {
+	const struct flow_key icmp = {.icmp_type = UINT8_MAX, .icmp_code = UINT8_MAX};
 	struct flow_pkt reply = {.key.proto = p->key.proto, .v4 = p->v4};
 
 	flow_pkt_set_ends(&reply, to->dst, to->dst_port, to->src, to->src_port);
-	reply.key.icmp_type = p->key.icmp_type;
-	reply.key.icmp_code = p->key.icmp_code;
-	reply.key.asker = p->key.asker != 0 ? 1 + !reply.dir : 0;
+	// In one piece, as there.
+	reply.key.q[4] |= p->key.q[4] & icmp.q[4];
+	if (p->key.asker != 0)
+		reply.key.q[4] |= (uint64_t)(1 + !reply.dir) << 8 * ASKER_OFF;
 	flow_lookup_start(t, &reply);
 	return reply;
-}
-
-bool flow_ends_are_free(
-	const struct flow_table *t, const struct flow_pkt *p, const struct ip_ends *to)
-{
-	const struct flow_pkt reply = reply_to(t, p, to);
-
-	return place_find(t, reply.hash, &reply.key) == 0;
 }
 
 // Sets the second key of a flow that the packet begins.
 static void entry_translate(struct flow_table *t, struct flow *f, const struct flow_pkt *p,
 	const struct flow_translation *translation)
 {
-	const struct flow_pkt reply = reply_to(t, p, &translation->to);
+	const struct flow_pkt reply = flow_reply_to(t, p, &translation->to);
 
 	*flow_nat(t, f) = (struct flow_nat){.key = reply.key,
 		.hash = reply.hash,
 		.rule = {translation->rule[0], translation->rule[1]},
 		.sender = reply.dir,
 		.first = p->dir,
-		.logged = translation->logged};
+		.logged = translation->logged,
+		.towards = translation->towards};
 	f->dir[!p->dir].key = p->v4 ? flow_brief_of(&reply.key) : FLOW_BRIEF_V6_SECOND;
 }
 
@@ -292,6 +288,7 @@ bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, ui
 		slot_clear(t, flow_nat(t, f)->hash, second_place(t, f));
 		flow_binding_add(t, w, f, true, now);
 	}
+	flow_port_count(t, f, word, flow_sources_subtract, UINT16_MAX);
 	flow_pool_retire(t, w, f);
 	return true;
 }
@@ -328,11 +325,13 @@ static int entry_add(struct flow_table *t, struct flow_worker *w, const struct f
 	}
 	flow_source_add(t, f, word);
 	flow_holder_add(&t->holders, holder, FLOW_HELD + FLOW_UNESTABLISHED);
+	flow_port_count(t, f, word, flow_sources_add, 1);
 	rc = link_entry(t, f, word | FLOW_COUNTED, place);
 	if (rc == 0)
 		return 0;
 	flow_source_subtract(t, f, word);
 	flow_holder_subtract(&t->holders, holder, FLOW_HELD + FLOW_UNESTABLISHED);
+	flow_port_count(t, f, word, flow_sources_subtract, UINT16_MAX);
 	flow_pool_give(t, w, number); // it was never visible
 	return rc;
 }

@@ -17,6 +17,7 @@ struct flow_nat {
 	uint8_t sender;      // the end of the key that sends the replies
 	bool logged;         // begin and end are recorded: flow_binding.h
 	uint8_t first;       // the direction of packets of the first key, whichever end began last
+	uint64_t towards;    // as below
 } __rte_cache_aligned;
 
 static_assert(sizeof(struct flow_nat) == 64, "one cache line");
@@ -25,7 +26,8 @@ static_assert(sizeof(struct flow_nat) == 64, "one cache line");
 struct flow_translation {
 	struct ip_ends to;
 	uint16_t rule[2];
-	bool logged; // a rule wants it
+	bool logged;      // a rule wants it
+	uint64_t towards; // of flow_towards(); 0: its port counts nowhere
 };
 
 // The ends of packets of a key that one end of it sends.

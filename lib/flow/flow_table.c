@@ -101,9 +101,14 @@ bool flow_table_fill(struct flow_table *t)
 	return flow_pool_fill(t, FILL_STEP);
 }
 
+// Of translated flows: their second keys, and the counts of their ports.
 static size_t nat_len(const struct flow_table *t)
 {
-	return RTE_ALIGN_CEIL(((size_t)t->n_entries + 1) * sizeof(struct flow_nat), HUGE_PAGE);
+	const size_t cells = (size_t)t->sources.mask + 1;
+
+	return RTE_ALIGN_CEIL(((size_t)t->n_entries + 1) * sizeof(struct flow_nat) +
+				      cells * (2 * sizeof(uint32_t) + sizeof(uint16_t)),
+		HUGE_PAGE);
 }
 
 int flow_table_translate(struct flow_table *t)
@@ -116,6 +121,9 @@ int flow_table_translate(struct flow_table *t)
 	if (nat == NULL)
 		return -ENOMEM;
 	memset(nat, 0, nat_len(t));
+	t->ports.by = t->sources;
+	t->ports.by.cell = (void *)(nat + t->n_entries + 1);
+	t->ports.block = (void *)(t->ports.by.cell + 2 * ((size_t)t->sources.mask + 1));
 	atomic_store_explicit(&t->nat, nat, memory_order_release);
 	return 0;
 }

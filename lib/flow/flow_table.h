@@ -56,6 +56,12 @@ struct flow_worker {
 	} counters; // written by this worker, read by all
 } __rte_cache_aligned;
 
+// Ports of translated sources: flow_port.h.
+struct flow_ports {
+	struct flow_sources by;  // by source and by holder, towards a destination
+	_Atomic uint16_t *block; // by block of ports; as many cells as a row of the others
+};
+
 struct flow_table {
 	// Constant.
 	struct bucket *bucket;
@@ -70,6 +76,7 @@ struct flow_table {
 	struct rte_rcu_qsbr *qsbr;
 	unsigned int reader;
 	struct flow_sources sources;
+	struct flow_ports ports; // set with nat
 	void *memory;
 	size_t memory_len;
 	// Written by the control thread.
@@ -241,6 +248,16 @@ static inline uint32_t flow_number(const struct flow_table *t, const struct flow
 {
 	return (uint32_t)(f - t->entry);
 }
+
+// flow_insert.c. A reply to a packet with these ends, of the kind of a packet, with its look-up
+// begun.
+struct flow_pkt flow_reply_to(
+	const struct flow_table *t, const struct flow_pkt *p, const struct ip_ends *to);
+
+// flow_port.c. Counts the port of a flow that has one, by flow_sources_add() and 1, or no longer,
+// by flow_sources_subtract() and UINT16_MAX.
+void flow_port_count(struct flow_table *t, struct flow *f, uint32_t word,
+	void (*change)(struct flow_sources *s, const struct ip_addr *addr), uint16_t more);
 
 // flow_age.c. Evicts a flow of the largest holder, not smaller than this one, so that it gets a
 // flow with this hash. False if none may be evicted where it looked.

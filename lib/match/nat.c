@@ -9,6 +9,7 @@
 
 struct nat_set {
 	struct classifier *classifier[NAT_ENDS];
+	bool translates[NAT_ENDS];
 	unsigned int n;
 	struct nat_rule rule[];
 };
@@ -20,12 +21,14 @@ static int compile(struct nat_set *s, enum nat_end end)
 
 	if (rules == NULL)
 		return -ENOMEM;
-	for (unsigned int i = 0; i < s->n; i++)
+	for (unsigned int i = 0; i < s->n; i++) {
+		s->translates[end] |= s->rule[i].action != NAT_ACCEPT && s->rule[i].end == end;
 		if (s->rule[i].action == NAT_ACCEPT || s->rule[i].end == end)
 			rules[n++] = (struct classifier_rule){.index = i,
 				.categories = 1,
 				.match = s->rule[i].match,
 				.tunnel_max = UINT32_MAX};
+	}
 	s->classifier[end] = classifier_new(rules, n, PART, 1);
 	free(rules);
 	return s->classifier[end] != NULL ? 0 : -errno;
@@ -72,6 +75,11 @@ const struct nat_rule *nat_set_numbered(const struct nat_set *s, uint16_t number
 		if (s->rule[i].number == number)
 			return &s->rule[i];
 	return NULL;
+}
+
+bool nat_set_translates(const struct nat_set *s, enum nat_end end)
+{
+	return s->translates[end];
 }
 
 const struct nat_rule *nat_set_find(

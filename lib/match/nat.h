@@ -24,7 +24,9 @@ struct nat_rule {
 	bool log;                    // begin and end of each translated flow are recorded
 	bool random;                 // new ports of sources are chosen at random
 	uint16_t port_min, port_max; // new ports, host byte order; 0: none are given
-	uint16_t number;             // names it in flows and counters; not 0
+	// Ports towards a destination that one source, and one peer or port, may have.
+	uint32_t per_source, per_peer;
+	uint16_t number; // names it in flows and counters; not 0
 };
 
 struct nat_set;
@@ -40,6 +42,9 @@ const struct nat_rule *nat_set_at(const struct nat_set *s, unsigned int i);
 
 // The rule with a number; NULL: the set has none. Any thread.
 const struct nat_rule *nat_set_numbered(const struct nat_set *s, uint16_t number);
+
+// Whether any rule translates the end.
+bool nat_set_translates(const struct nat_set *s, enum nat_end end);
 
 // The rule that translates an end of the packet; NULL: none does, or one of NAT_ACCEPT comes first.
 // Workers.

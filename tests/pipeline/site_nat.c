@@ -23,8 +23,11 @@ void upper_checksum_update(uint8_t *packet)
 	const uint8_t proto = packet[9];
 	unsigned int at = IP_LEN + (proto == IPPROTO_TCP ? 16 : proto == IPPROTO_UDP ? 6 : 2);
 
+	unsigned int sum;
+
 	put16(packet + at, 0);
-	put16(packet + at, upper_checksum(packet, be16(packet + 2)));
+	sum = upper_checksum(packet, be16(packet + 2));
+	put16(packet + at, proto == IPPROTO_UDP && sum == 0 ? UINT16_MAX : sum); // 0: none
 }
 
 uint16_t ends_write(uint8_t *out, uint8_t proto, struct ends e)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flows with two keys: packets with either find the flow, and no two flows have the same ends.
 #include "flow_binding.h"
+#include "flow_port.h"
 #include "flows.h"
 
 #define PUBLIC  0xc6336401 // 198.51.100.1
@@ -25,7 +26,8 @@ static struct ip_ends ends(uint32_t src, uint16_t sport, uint32_t dst, uint16_t 
 static enum drop insert(
 	struct flows *s, struct flow_pkt *p, const struct ip_ends *to, struct flow **f)
 {
-	const struct flow_translation translation = {.to = *to, .rule = {7, 9}};
+	const struct flow_translation translation = {
+		.to = *to, .rule = {7, 9}, .towards = flow_towards(s->t, p, to)};
 
 	flow_lookup_start(s->t, p);
 	return flow_insert(s->t, 0, p, &translation, 0, 0, f);

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Some ports are tried wherever they are: while half of them are in use, one of few is free. When
+// nearly all are in use, the counts of blocks tell where the last free ones are.
+#include "translate_port.h"
+
+#include <netinet/in.h>
+
+#include "keyed_hash.h"
+
+#define TRIED         16   // ports, before blocks are
+#define BLOCKS_TRIED  4    // of which all may be in use, in spite of the count
+#define PORT_MIN      1024 // of the ports that are chosen, if the rule gives none
+#define PORT_IKE      500
+#define PORT_IKE_NATT 4500
+
+static uint32_t min_of(const struct nat_rule *r)
+{
+	return r->port_min != 0 ? r->port_min : PORT_MIN;
+}
+
+static uint32_t max_of(const struct nat_rule *r)
+{
+	return r->port_min != 0 ? r->port_max : UINT16_MAX;
+}
+
+// Ports of programs of this gateway, which peers send to.
+static bool is_served(const struct worker *w, const struct pkt *p, uint32_t port)
+{
+	if (p->ip.proto != IPPROTO_UDP || !snapshot_has(w->snapshot, &w->translation.to.src))
+		return false;
+	return port == PORT_IKE || port == PORT_IKE_NATT ||
+	       (w->snapshot->udp_ports != NULL &&
+		       snapshot_has_udp_port(w->snapshot, rte_cpu_to_be_16((uint16_t)port)));
+}
+
+// Adds ports from the next one on to the ports that are tried, below the end.
+static void add(const struct worker *w, const struct pkt *p, struct port_choice *c, uint32_t end)
+{
+	for (; c->n < FLOW_PORTS_AT_ONCE && c->next < end; c->next++)
+		if (!is_served(w, p, c->next))
+			c->port[c->n++] = rte_cpu_to_be_16((uint16_t)c->next);
+}
+
+// Takes one of the ports that are tried.
+static bool take(struct worker *w, const struct flow_pkt *fp, const struct port_choice *c)
+{
+	struct ip_ends *to = &w->translation.to;
+	const unsigned int found = flow_ports_find(w->flows, c->hash, c->n);
+
+	if (found == c->n)
+		return false;
+	to->src_port = c->port[found];
+	if (fp->key.asker != 0) // an identifier, the same at both ends
+		to->dst_port = to->src_port;
+	return true;
+}
+
+// The same, from one port on to the end.
+static bool take_of(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
+	uint32_t first, uint32_t end)
+{
+	struct port_choice c = {.next = first};
+	bool found = false;
+
+	while (c.next < end && !found) {
+		c.n = 0;
+		add(w, p, &c, end);
+		flow_ports_begin(w->flows, fp, &w->translation.to, c.port, c.n, c.hash);
+		found = take(w, fp, &c);
+	}
+	return found;
+}
+
+// The same, of blocks, from that of the port on, as far as the rule has their ports.
+static bool take_of_blocks(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
+	const struct nat_rule *rule, uint32_t port)
+{
+	const uint32_t min = min_of(rule), max = max_of(rule);
+	const uint32_t first = min / FLOW_PORT_BLOCK, last = max / FLOW_PORT_BLOCK;
+	uint32_t block = port / FLOW_PORT_BLOCK;
+	unsigned int tried = 0;
+
+	for (uint32_t i = first; i <= last && tried < BLOCKS_TRIED; i++) {
+		const uint32_t start = block * FLOW_PORT_BLOCK;
+
+		if (!flow_port_block_is_full(w->flows, w->translation.towards, block)) {
+			if (take_of(w, p, fp, RTE_MAX(min, start),
+				    RTE_MIN(max + 1, start + FLOW_PORT_BLOCK)))
+				return true;
+			tried++;
+		}
+		block = block < last ? block + 1 : first;
+	}
+	return false;
+}
+
+// Some number that nobody outside can foresee.
+static uint32_t draw(const struct worker *w, const struct flow_pkt *fp)
+{
+	const uint64_t word[] = {fp->key.q[0], fp->key.q[1], fp->key.q[4], w->now};
+
+	return (uint32_t)keyed_hash(&w->hash_key, word, RTE_DIM(word));
+}
+
+void translate_port_begin(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
+	const struct nat_rule *rule, struct port_choice *c)
+{
+	struct flow_translation *t = &w->translation;
+	const uint32_t own = rte_be_to_cpu_16(t->to.src_port), min = min_of(rule),
+		       max = max_of(rule);
+	const bool is_of_rule = own >= min && own <= max;
+
+	t->towards = flow_towards(w->flows, fp, &t->to);
+	*c = (struct port_choice){.rule = rule, .next = own};
+	if (rule->port_min == 0 || is_of_rule)
+		add(w, p, c, own + 1);
+	c->next = rule->random ? min + draw(w, fp) % (max - min + 1) : is_of_rule ? own : min;
+	add(w, p, c, max + 1);
+	flow_ports_begin(w->flows, fp, &t->to, c->port, c->n, c->hash);
+}
+
+static bool is_limited(const struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
+	const struct nat_rule *rule)
+{
+	const struct ip_addr *source = &fp->key.addr[fp->dir];
+	const uint64_t towards = w->translation.towards;
+
+	return flow_ports_of_source(w->flows, towards, source) >= rule->per_source ||
+	       flow_ports_of_holder(w->flows, towards, worker_holder(w, p)) >= rule->per_peer;
+}
+
+enum drop translate_port(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
+	const struct port_choice *c)
+{
+	uint32_t end;
+
+	if (c->rule == NULL)
+		return DROP_NONE;
+	if (is_limited(w, p, fp, c->rule))
+		return DROP_NAT_LIMIT;
+	end = RTE_MIN(max_of(c->rule) + 1, c->next + TRIED);
+	return take(w, fp, c) || take_of(w, p, fp, c->next, end) ||
+			       take_of_blocks(w, p, fp, c->rule, c->next - 1)
+		       ? DROP_NONE
+		       : DROP_NAT_PORTS;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The source port of a new flow whose source is translated (RFC 3022, RFC 6056). Workers.
+#pragma once
+
+#include "flow_port.h"
+#include "worker.h"
+
+// A choice that has begun: the ports that are tried first.
+struct port_choice {
+	const struct nat_rule *rule; // that it is made by; NULL: the port stays
+	uint32_t next;               // port from which on others are tried
+	unsigned int n;
+	rte_be16_t port[FLOW_PORTS_AT_ONCE];
+	uint32_t hash[FLOW_PORTS_AT_ONCE];
+};
+
+// Begins the choice of a port, or of the identifier of an ICMP query, for the source and the
+// destination of w->translation: that of the packet if the rule allows it, and some of the rule's.
+void translate_port_begin(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
+	const struct nat_rule *rule, struct port_choice *c);
+
+// Takes the first port that no other flow has towards the destination, if one is chosen. Returns
+// DROP_NONE; DROP_NAT_LIMIT: the source or its holder has as many as it may; DROP_NAT_PORTS: none
+// was found.
+enum drop translate_port(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
+	const struct port_choice *c);

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The choice of a source port: which ports are free, how many a source may have, and which port
+// each packet of a burst of first packets gets.
+#include <netinet/in.h>
+#include <stdio.h>
+
+#include "site_nat.h"
+
+#define DMZ_CLIENT "10.7.0.5"
+#define PORTS      1000 // of the rule with many
+#define PORT_FIRST 20000
+
+#define RULE(more)                                                                                 \
+	"nat = ( { name = \"out\"; action = \"source\"; out = \"wan\"; to = \"port\"; proto = "    \
+	"\"udp\"; " more " } );"
+
+static struct gateway *gateway_of(const char *nat)
+{
+	return site_a((struct site){.policies = POLICIES, .more = nat});
+}
+
+// Sends the first packet of a flow. Returns its new port.
+static uint16_t port_of(
+	struct gateway *g, uint16_t in, const char *client, uint16_t port, const char *server)
+{
+	const struct frame f = ends_frame(in, IPPROTO_UDP, (struct ends){client, port, server, 53});
+	const struct frame *sent = gateway_expect_sent(g, &f, WAN);
+	const uint16_t to = be16(frame_packet(sent) + IP_LEN);
+
+	expect_ends(sent, (struct ends){OWN, to, server, 53});
+	return to;
+}
+
+static void expect_refused(struct gateway *g, uint16_t in, const char *client, uint16_t port,
+	const char *server, enum drop reason)
+{
+	const struct frame f = ends_frame(in, IPPROTO_UDP, (struct ends){client, port, server, 53});
+
+	gateway_expect_drop(g, &f, reason);
+}
+
+// However few ports are free, each is found, and none is given twice.
+static void test_last_ports_are_found(void **state)
+{
+	struct gateway *g =
+		gateway_of(RULE("to_port = \"20000-20999\"; per_source = 1000; per_peer = 1001;"));
+	static bool used[PORTS];
+
+	(void)state;
+	memset(used, 0, sizeof(used));
+	for (unsigned int i = 0; i < PORTS; i++) {
+		const unsigned int at = port_of(g, LAN, CLIENT, (uint16_t)(1 + i), SERVER) -
+					(unsigned int)PORT_FIRST;
+
+		assert_in_range(at, 0, PORTS - 1);
+		assert_false(used[at]);
+		used[at] = true;
+	}
+	expect_refused(g, LAN, OTHER, 9, SERVER, DROP_NAT_PORTS);
+	// Towards another server all are free.
+	port_of(g, LAN, OTHER, 9, "198.51.100.8");
+	gateway_free(g);
+}
+
+// In order, from its own one on.
+static void test_ports_in_order(void **state)
+{
+	struct gateway *g = gateway_of(RULE("to_port = \"5000-5063\"; random = false;"));
+
+	(void)state;
+	assert_int_equal(port_of(g, LAN, CLIENT, 5010, SERVER), 5010);
+	assert_int_equal(port_of(g, LAN, OTHER, 5010, SERVER), 5011);
+	assert_int_equal(port_of(g, LAN, OTHER, 100, SERVER), 5000);
+	assert_int_equal(port_of(g, LAN, OTHER, 101, SERVER), 5001);
+	gateway_free(g);
+}
+
+static void test_sources_and_peers_are_limited(void **state)
+{
+	struct gateway *g = gateway_of(RULE("per_source = 3; per_peer = 5;"));
+
+	(void)state;
+	for (uint16_t i = 1; i <= 3; i++)
+		port_of(g, LAN, CLIENT, i, SERVER);
+	expect_refused(g, LAN, CLIENT, 4, SERVER, DROP_NAT_LIMIT);
+	// Another source, up to the limit of its port, and another port.
+	port_of(g, LAN, OTHER, 1, SERVER);
+	port_of(g, LAN, OTHER, 2, SERVER);
+	expect_refused(g, LAN, OTHER, 3, SERVER, DROP_NAT_LIMIT);
+	port_of(g, DMZ, DMZ_CLIENT, 1, SERVER);
+	// Each destination counts for itself.
+	port_of(g, LAN, CLIENT, 4, "198.51.100.8");
+	gateway_free(g);
+}
+
+static void flows_end(struct gateway *g)
+{
+	gateway_wait(g, 31 * 1000000); // longer than UDP without replies may last
+	for (unsigned int i = 0; i < 100 && flow_count(g->flows) > 0; i++)
+		flow_tick(g->flows, g->w->id, g->w->now_ms, UINT16_MAX);
+	assert_int_equal(flow_count(g->flows), 0);
+}
+
+// A flow that ends gives back its port, and its place among those of its source.
+static void test_ended_flows_count_no_more(void **state)
+{
+	struct gateway *g =
+		gateway_of(RULE("to_port = \"5000-5001\"; per_source = 2; per_peer = 2;"));
+
+	(void)state;
+	for (unsigned int round = 0; round < 3; round++) {
+		const uint16_t a = port_of(g, LAN, CLIENT, 1, SERVER);
+		const uint16_t b = port_of(g, LAN, CLIENT, 2, SERVER);
+
+		assert_int_equal(a + b, 5000 + 5001);
+		expect_refused(g, LAN, CLIENT, 3, SERVER, DROP_NAT_LIMIT);
+		expect_refused(g, DMZ, DMZ_CLIENT, 3, SERVER, DROP_NAT_PORTS);
+		flows_end(g);
+	}
+	gateway_free(g);
+}
+
+// A port that the gateway's own programs use is not kept.
+static void test_own_ports_are_not_given(void **state)
+{
+	struct gateway *g = gateway_of(RULE(""));
+
+	(void)state;
+	assert_in_range(port_of(g, LAN, CLIENT, 500, SERVER), 1024, 65535);
+	assert_int_not_equal(port_of(g, LAN, CLIENT, 4500, SERVER), 4500);
+	assert_int_equal(port_of(g, LAN, CLIENT, 501, SERVER), 501);
+	gateway_free(g);
+}
+
+// All packets of a flow's first burst get the same ends.
+static void expect_one_binding(const char *nat, uint16_t in, const char *client)
+{
+	struct gateway *g = gateway_of(nat);
+	struct frame f[8];
+	uint16_t port;
+
+	for (unsigned int i = 0; i < RTE_DIM(f); i++)
+		f[i] = ends_frame(in, IPPROTO_UDP, (struct ends){client, 4000, SERVER, 53});
+	gateway_pass(g, f, RTE_DIM(f));
+	assert_int_equal(g->n_sent, RTE_DIM(f));
+	port = be16(frame_packet(&g->sent[0]) + IP_LEN);
+	for (unsigned int i = 0; i < RTE_DIM(f); i++)
+		expect_ends(&g->sent[i], (struct ends){OWN, port, SERVER, 53});
+	assert_int_equal(flow_count(g->flows), 1);
+	gateway_free(g);
+}
+
+static void test_burst_has_one_binding(void **state)
+{
+	(void)state;
+	expect_one_binding(RULE(""), LAN, CLIENT);
+	expect_one_binding(RULE("to_port = \"5000\";"), LAN, CLIENT);
+	expect_one_binding(
+		"nat = ( { name = \"map\"; action = \"netmap\"; source = \"10.1.0.5\"; to = "
+		"\"192.0.2.1\"; } );",
+		LAN, CLIENT);
+}
+
+// Sources with the same port in one burst.
+static void test_burst_of_equal_ports(void **state)
+{
+	struct gateway *g = gateway_of(RULE(""));
+	const char *const client[] = {CLIENT, OTHER, "10.1.0.7", "10.1.0.8"};
+	struct frame f[RTE_DIM(client)];
+
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(f); i++)
+		f[i] = ends_frame(LAN, IPPROTO_UDP, (struct ends){client[i], 4000, SERVER, 53});
+	gateway_pass(g, f, RTE_DIM(f));
+	assert_int_equal(g->n_sent, RTE_DIM(f));
+	for (unsigned int i = 0; i < RTE_DIM(f); i++)
+		for (unsigned int k = 0; k < i; k++)
+			assert_int_not_equal(be16(frame_packet(&g->sent[i]) + IP_LEN),
+				be16(frame_packet(&g->sent[k]) + IP_LEN));
+	gateway_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_last_ports_are_found),
+		pipeline_test(test_ports_in_order),
+		pipeline_test(test_sources_and_peers_are_limited),
+		pipeline_test(test_ended_flows_count_no_more),
+		pipeline_test(test_own_ports_are_not_given),
+		pipeline_test(test_burst_has_one_binding),
+		pipeline_test(test_burst_of_equal_ports),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}
