@@ -122,7 +122,7 @@ static void flows_new(struct single_gateway *g)
 		&(struct flow_params){
 			.capacity = g->conf->flows_max, .workers = 1, .qsbr = g->qsbr, .reader = 1},
 		&config);
-	if (g->flows == NULL)
+	if (g->flows == NULL || (g->conf->n_nat > 0 && flow_table_translate(g->flows) < 0))
 		die("no memory for flows");
 }
 
