@@ -227,8 +227,9 @@ static const struct nat_rule *rule_find(struct worker *w, const struct pkt *p, e
 
 static void translate_destination(struct worker *w, const struct pkt *p)
 {
-	const struct nat_rule *rule = rule_find(w, p, NAT_TO);
 	struct ip_ends *to = &w->translation.to;
+	const struct nat_rule *rule =
+		translate_serves(w, p, &to->dst, to->dst_port) ? NULL : rule_find(w, p, NAT_TO);
 
 	if (rule == NULL)
 		return;
@@ -277,7 +278,7 @@ static struct ip_addr choose_address(
 {
 	const uint64_t word[] = {src->q[0], src->q[1]};
 	const uint32_t first = rte_be_to_cpu_32(rule->first.w[3]);
-	const uint32_t n = rte_be_to_cpu_32(rule->last.w[3]) - first + 1;
+	const uint64_t n = (uint64_t)rte_be_to_cpu_32(rule->last.w[3]) - first + 1;
 	struct ip_addr a = rule->first;
 
 	if (n > 1)
@@ -304,6 +305,13 @@ static struct ip_addr port_address(const struct worker *w, const struct pkt *p)
 	return (struct ip_addr){0};
 }
 
+// Whether packets of the flow have a source port, or an identifier in its place.
+static bool may_change_port(const struct pkt *p, const struct flow_pkt *fp)
+{
+	return has_ports(p->ip.proto) ||
+	       (fp->key.asker != 0 && icmp_has_ident(p->ip.icmp_type, p->ip.v4));
+}
+
 static enum drop choose_source(
 	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, struct port_choice *port)
 {
@@ -317,9 +325,10 @@ static enum drop choose_source(
 		t->to.src = in_prefix(&rule->first, rule->len, &t->to.src);
 	else
 		t->to.src = rule->port ? port_address(w, p) : choose_address(w, rule, &t->to.src);
-	if (ip_addr_is_none(&t->to.src))
+	if (ip_addr_is_none(&t->to.src) ||
+		(rule->action == NAT_NETMAP && translate_serves(w, p, &t->to.src, t->to.src_port)))
 		return DROP_NAT_PORTS;
-	if (rule->action == NAT_SOURCE && (has_ports(p->ip.proto) || fp->key.asker != 0))
+	if (rule->action == NAT_SOURCE && may_change_port(p, fp))
 		translate_port_begin(w, p, fp, rule, port);
 	return DROP_NONE;
 }

@@ -23,22 +23,24 @@ static uint32_t max_of(const struct nat_rule *r)
 	return r->port_min != 0 ? r->port_max : UINT16_MAX;
 }
 
-// Ports of programs of this gateway, which peers send to.
-static bool is_served(const struct worker *w, const struct pkt *p, uint32_t port)
+bool translate_serves(
+	const struct worker *w, const struct pkt *p, const struct ip_addr *own, rte_be16_t port)
 {
-	if (p->ip.proto != IPPROTO_UDP || !snapshot_has(w->snapshot, &w->translation.to.src))
+	if (p->ip.proto != IPPROTO_UDP || !snapshot_has(w->snapshot, own))
 		return false;
-	return port == PORT_IKE || port == PORT_IKE_NATT ||
-	       (w->snapshot->udp_ports != NULL &&
-		       snapshot_has_udp_port(w->snapshot, rte_cpu_to_be_16((uint16_t)port)));
+	return port == RTE_BE16(PORT_IKE) || port == RTE_BE16(PORT_IKE_NATT) ||
+	       (w->snapshot->udp_ports != NULL && snapshot_has_udp_port(w->snapshot, port));
 }
 
 // Adds ports from the next one on to the ports that are tried, below the end.
 static void add(const struct worker *w, const struct pkt *p, struct port_choice *c, uint32_t end)
 {
-	for (; c->n < FLOW_PORTS_AT_ONCE && c->next < end; c->next++)
-		if (!is_served(w, p, c->next))
-			c->port[c->n++] = rte_cpu_to_be_16((uint16_t)c->next);
+	for (; c->n < FLOW_PORTS_AT_ONCE && c->next < end; c->next++) {
+		const rte_be16_t port = rte_cpu_to_be_16((uint16_t)c->next);
+
+		if (!translate_serves(w, p, &w->translation.to.src, port))
+			c->port[c->n++] = port;
+	}
 }
 
 // Takes one of the ports that are tried.

@@ -5,6 +5,11 @@
 #include "flow_port.h"
 #include "worker.h"
 
+// Whether programs of this gateway, which peers send to, have the port of an own address: those of
+// IKE and ESP in UDP.
+bool translate_serves(
+	const struct worker *w, const struct pkt *p, const struct ip_addr *own, rte_be16_t port);
+
 // A choice that has begun: the ports that are tried first.
 struct port_choice {
 	const struct nat_rule *rule; // that it is made by; NULL: the port stays

@@ -272,6 +272,24 @@ static void test_reload_without_the_rule(void **state)
 	gateway_free(g);
 }
 
+// Of own ports of ESP and IKE: a host that would become the gateway with such a port.
+static void test_served_port(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = POLICIES,
+		.more = "nat = ( { name = \"as-wan\"; action = \"netmap\"; source = "
+			"\"10.8.0.0/24\"; to = \"192.0.2.0/24\"; } );"});
+	const struct frame f =
+		ends_frame(LAN, IPPROTO_UDP, (struct ends){"10.8.0.1", 4500, SERVER, 4500});
+
+	(void)state;
+	gateway_expect_drop(g, &f, DROP_NAT_PORTS);
+	expect_translated(g, LAN, IPPROTO_UDP, (struct ends){"10.8.0.1", 4501, SERVER, 4500}, WAN,
+		(struct ends){OWN, 4501, SERVER, 4500});
+	expect_translated(g, LAN, IPPROTO_TCP, (struct ends){"10.8.0.1", 4500, SERVER, 4500}, WAN,
+		(struct ends){OWN, 4500, SERVER, 4500});
+	gateway_free(g);
+}
+
 // A service of the other site by the own outer address: the packet on the wire is for the tunnel.
 static void test_port_forwarding_into_a_tunnel(void **state)
 {
@@ -308,6 +326,7 @@ int main(void)
 		pipeline_test(test_port_forwarding_into_a_tunnel),
 		pipeline_test(test_exhausted),
 		pipeline_test(test_reload_without_the_rule),
+		pipeline_test(test_served_port),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -147,6 +147,57 @@ static void test_netmap(void **state)
 	gateway_free(g);
 }
 
+// Node information (RFC 4620) has no identifier that could be changed: where an echo has it, there
+// is the type of the question.
+static void test_node_information(void **state)
+{
+	struct gateway *g =
+		site_v6_a(OVER_V6, (struct site){.policies = POLICIES, .more = MASQUERADE});
+	const struct ipv6 query = FROM_TO(CLIENT, SERVER, .proto = IPPROTO_ICMPV6, .icmp_type = 139,
+				  .sport = 3),
+			  reply = FROM_TO(SERVER, OWN, .proto = IPPROTO_ICMPV6, .icmp_type = 140,
+				  .sport = 3);
+	struct ipv6 of_other = query;
+	struct frame f = frame_of(LAN, query);
+
+	(void)state;
+	of_other.src = "2001:db8:1::6";
+	expect_ends(gateway_expect_sent(g, &f, WAN), IP6_LEN, IPPROTO_ICMPV6, OWN, 3, SERVER, 0);
+	f = frame_of(LAN, of_other); // whose replies could not be told apart
+	gateway_expect_drop(g, &f, DROP_NAT_PORTS);
+	f = frame_of(WAN, reply);
+	expect_ends(gateway_expect_sent(g, &f, LAN), IP6_LEN, IPPROTO_ICMPV6, SERVER, 3, CLIENT, 0);
+	gateway_free(g);
+}
+
+// Clients share all addresses of a prefix, of which the first is the anycast address of routers.
+static void test_prefix_for_sources(void **state)
+{
+	struct gateway *g = site_v6_a(OVER_V6,
+		(struct site){.policies = ", { name = \"wire\"; local = \"2001:db8:a::/64\"; "
+					  "remote = \"2001:db8:9::/48\"; action = \"bypass\"; }",
+			.more = "nat = ( { name = \"out\"; action = \"source\"; out = \"wan\"; to "
+				"= "
+				"\"2001:db8:a::/96\"; } );"});
+	uint8_t first[16] = {0};
+
+	(void)state;
+	for (unsigned int i = 0; i < 8; i++) {
+		char client[32];
+		struct frame f;
+		const uint8_t *source;
+
+		snprintf(client, sizeof(client), "2001:db8:1::%u", 10 + i);
+		f = frame_of(LAN, (struct ipv6)FROM_TO(client, SERVER, .sport = 4000, .dport = 53));
+		source = frame_packet(gateway_expect_sent(g, &f, WAN)) + 8;
+		assert_memory_equal(source, ip6_octets("2001:db8:a::"), 12);
+		assert_memory_not_equal(source, ip6_octets("2001:db8:a::"), 16);
+		assert_memory_not_equal(source, first, 16);
+		memcpy(first, source, 16);
+	}
+	gateway_free(g);
+}
+
 // The gateway answers for the address that a host has pinged, not for its own one.
 static void test_ping_of_an_own_address(void **state)
 {
@@ -253,6 +304,8 @@ int main(void)
 		pipeline_test(test_extension_headers),
 		pipeline_test(test_packet_too_big),
 		pipeline_test(test_netmap),
+		pipeline_test(test_node_information),
+		pipeline_test(test_prefix_for_sources),
 		pipeline_test(test_ping_of_an_own_address),
 		pipeline_test(test_fragments),
 		pipeline_test(test_oversized_reply),

@@ -73,6 +73,24 @@ static void test_is_not_translated(void **state)
 	gateway_free(g);
 }
 
+// A rule that forwards all packets to a host inside leaves IKE to the station.
+static void test_is_not_forwarded(void **state)
+{
+	struct site s = ike_in_dmz;
+	struct frame f = datagram(501, true);
+	struct gateway *g;
+
+	(void)state;
+	s.policies = ", { name = \"all\"; local = \"192.0.2.1\"; action = \"bypass\"; }";
+	s.more = "ike = { via = [ \"10.7.0.5\" ]; }; nat = ( { name = \"all\"; action = "
+		 "\"destination\"; destination = \"192.0.2.1\"; to = \"10.1.0.5\"; } );";
+	g = site_a(s);
+	expect_handed_over(g, datagram(IKE, false), DMZ);
+	expect_handed_over(g, datagram(NATT, true), DMZ);
+	gateway_expect_sent(g, &f, LAN);
+	gateway_free(g);
+}
+
 // Without an SA in UDP, port 4500 belongs to IKE all the same: IKE uses it before there is an SA.
 static void test_before_sas(void **state)
 {
@@ -151,6 +169,7 @@ int main(void)
 		pipeline_test(test_in),
 		pipeline_test(test_out),
 		pipeline_test(test_is_not_translated),
+		pipeline_test(test_is_not_forwarded),
 		pipeline_test(test_before_sas),
 		pipeline_test(test_policies_decide),
 		pipeline_test(test_v6),
