@@ -225,6 +225,10 @@ static enum drop translated_begin(struct worker *w, struct translated *t, bool *
 
 	t->p->sa_out = NULL;
 	t->port.rule = NULL;
+	if (t->f != NULL && translate_is_void(w, t->f)) {
+		flow_remove(w->flows, w->id, t->f);
+		t->f = NULL;
+	}
 	if (t->f == NULL) // an earlier packet of this burst may have made it
 		t->f = flow_find(w->flows, t->fp);
 	is_new = translate_begin(w, t->p, t->fp, t->f) && t->f == NULL;

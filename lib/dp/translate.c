@@ -76,6 +76,19 @@ static struct ip_ends ends_of(const struct worker *w, const struct flow *f, unsi
 				 : flow_key_ends(&f->key, !nat->first);
 }
 
+bool translate_is_void(const struct worker *w, const struct flow *f)
+{
+	const struct flow_nat *nat = flow_nat_of(w->flows, f);
+	const struct nexthop *own;
+	struct ip_addr source;
+
+	if ((flow_word(f) & FLOW_TRANSLATED) == 0 || !nat->of_port)
+		return false;
+	source = ends_of(w, f, nat->first).src;
+	own = route_find(w->snapshot->routes, &source);
+	return own == NULL || own->kind != NEXTHOP_LOCAL;
+}
+
 // The ends of a packet of the flow as it was received.
 static struct ip_ends ends_received(const struct flow_pkt *fp)
 {
@@ -325,6 +338,7 @@ static enum drop choose_source(
 		t->to.src = in_prefix(&rule->first, rule->len, &t->to.src);
 	else
 		t->to.src = rule->port ? port_address(w, p) : choose_address(w, rule, &t->to.src);
+	t->of_port = rule->port;
 	if (ip_addr_is_none(&t->to.src) ||
 		(rule->action == NAT_NETMAP && translate_serves(w, p, &t->to.src, t->to.src_port)))
 		return DROP_NAT_PORTS;

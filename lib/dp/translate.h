@@ -14,6 +14,14 @@
 bool translate_begin(
 	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, const struct flow *f);
 
+// Whether the flow was translated to the address of a port that has it no longer: its packets would
+// be sent with an address of others.
+bool translate_is_void(const struct worker *w, const struct flow *f);
+
+// Whether the flow was translated to the address of a port that has it no longer: its packets would
+// be sent with an address of others.
+bool translate_is_void(const struct worker *w, const struct flow *f);
+
 // Chooses the source address that the packet of a new flow gets, once its route is known, and
 // begins the choice of a port, if it gets another. Returns DROP_NONE, or DROP_NAT_PORTS: there is
 // no address.

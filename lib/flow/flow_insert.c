@@ -219,6 +219,7 @@ static void entry_translate(struct flow_table *t, struct flow *f, const struct f
 		.sender = reply.dir,
 		.first = p->dir,
 		.logged = translation->logged,
+		.of_port = translation->of_port,
 		.towards = translation->towards};
 	f->dir[!p->dir].key = p->v4 ? flow_brief_of(&reply.key) : FLOW_BRIEF_V6_SECOND;
 }

@@ -16,6 +16,7 @@ struct flow_nat {
 	uint16_t rule[2];    // numbers of the rules that translate destination and source; 0: none
 	uint8_t sender;      // the end of the key that sends the replies
 	bool logged;         // begin and end are recorded: flow_binding.h
+	bool of_port;        // as below
 	uint8_t first;       // the direction of packets of the first key, whichever end began last
 	uint64_t towards;    // as below
 } __rte_cache_aligned;
@@ -27,6 +28,7 @@ struct flow_translation {
 	struct ip_ends to;
 	uint16_t rule[2];
 	bool logged;      // a rule wants it
+	bool of_port;     // the source is the address of the port that packets leave by
 	uint64_t towards; // of flow_towards(); 0: its port counts nowhere
 };
 

@@ -272,6 +272,33 @@ static void test_reload_without_the_rule(void **state)
 	gateway_free(g);
 }
 
+// The masquerade of a port lasts as long as its address: afterwards connections begin once more.
+static void test_address_is_lost(void **state)
+{
+	static const char old[] = "192.0.2.1", new[] = "192.0.2.9";
+	struct gateway *g = site_a((struct site){.policies = POLICIES, .more = MASQUERADE});
+	char text[8192];
+	struct conf *conf;
+
+	(void)state;
+	expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53}, WAN,
+		(struct ends){OWN, 4000, SERVER, 53});
+	site_a_conf(text, sizeof(text), (struct site){.policies = POLICIES, .more = MASQUERADE});
+	for (char *at = text; (at = strstr(at, old)) != NULL; at += strlen(new))
+		memcpy(at, new, strlen(new));
+	conf = harness_conf(text, strlen(text), stderr);
+	assert_non_null(conf);
+	gateway_reload(g, conf);
+	conf_free(conf);
+	for (unsigned int again = 0; again < 2; again++)
+		expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53}, WAN,
+			(struct ends){new, 4000, SERVER, 53});
+	expect_translated(g, WAN, IPPROTO_UDP, (struct ends){SERVER, 53, new, 4000}, LAN,
+		(struct ends){SERVER, 53, CLIENT, 4000});
+	assert_int_equal(flow_count(g->flows), 1);
+	gateway_free(g);
+}
+
 // Of own ports of ESP and IKE: a host that would become the gateway with such a port.
 static void test_served_port(void **state)
 {
@@ -326,6 +353,7 @@ int main(void)
 		pipeline_test(test_port_forwarding_into_a_tunnel),
 		pipeline_test(test_exhausted),
 		pipeline_test(test_reload_without_the_rule),
+		pipeline_test(test_address_is_lost),
 		pipeline_test(test_served_port),
 	};
 
