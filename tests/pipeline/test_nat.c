@@ -317,6 +317,37 @@ static void test_served_port(void **state)
 	gateway_free(g);
 }
 
+// ESP to an own address is for own SAs alone.
+static void test_esp_of_a_client(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = POLICIES, .more = MASQUERADE});
+	struct frame f = frame_ip(
+		LAN, (struct ipv4)FROM_TO(CLIENT, SERVER, .proto = IPPROTO_ESP, .len = 100));
+
+	(void)state;
+	assert_int_equal(be32(frame_packet(gateway_expect_sent(g, &f, WAN)) + 12), ip_number(OWN));
+	f = frame_ip(WAN, (struct ipv4)FROM_TO(SERVER, OWN, .proto = IPPROTO_ESP, .len = 100));
+	gateway_expect_drop(g, &f, DROP_NO_SA);
+	gateway_free(g);
+}
+
+// A program of the host that sends with the ends of a client's connection has to wait for its end.
+static void test_ends_of_the_host(void **state)
+{
+	struct gateway *g =
+		site_a_host(WAN, (struct site){.policies = POLICIES, .more = MASQUERADE});
+
+	(void)state;
+	expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53}, WAN,
+		(struct ends){OWN, 4000, SERVER, 53});
+	gateway_host_pass(g, ends_frame(WAN, IPPROTO_UDP, (struct ends){OWN, 4000, SERVER, 53}));
+	expect_drops(g, DROP_CT_INVALID, 1);
+	gateway_host_pass(g, ends_frame(WAN, IPPROTO_UDP, (struct ends){OWN, 4001, SERVER, 53}));
+	expect_drops(g, DROP_NONE, 0);
+	expect_all_sent(g, 1, WAN);
+	gateway_free(g);
+}
+
 // A service of the other site by the own outer address: the packet on the wire is for the tunnel.
 static void test_port_forwarding_into_a_tunnel(void **state)
 {
@@ -355,6 +386,8 @@ int main(void)
 		pipeline_test(test_reload_without_the_rule),
 		pipeline_test(test_address_is_lost),
 		pipeline_test(test_served_port),
+		pipeline_test(test_esp_of_a_client),
+		pipeline_test(test_ends_of_the_host),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -163,7 +163,7 @@ static void test_node_information(void **state)
 	(void)state;
 	of_other.src = "2001:db8:1::6";
 	expect_ends(gateway_expect_sent(g, &f, WAN), IP6_LEN, IPPROTO_ICMPV6, OWN, 3, SERVER, 0);
-	f = frame_of(LAN, of_other); // whose replies could not be told apart
+	f = frame_of(LAN, of_other); // whose replies would look the same
 	gateway_expect_drop(g, &f, DROP_NAT_PORTS);
 	f = frame_of(WAN, reply);
 	expect_ends(gateway_expect_sent(g, &f, LAN), IP6_LEN, IPPROTO_ICMPV6, SERVER, 3, CLIENT, 0);
