@@ -316,6 +316,49 @@ static void test_large_segment(void **state)
 	}
 }
 
+// Nothing that a guest names has to be true: the driver delivers the received octets, no more, and
+// the size of parts as the guest has it, which segment.h checks. Without a size it is no segment.
+static void test_segments_that_lie(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t family;
+		uint16_t l3_len : 9;
+		uint8_t l4_len;
+		uint16_t size;
+	} lies[] = {
+		{"no payload in a part", RTE_MBUF_F_TX_IPV4, 20, 20, 0},
+		{"one octet", RTE_MBUF_F_TX_IPV4, 20, 20, 1},
+		{"more than all", RTE_MBUF_F_TX_IPV4, 20, 20, UINT16_MAX},
+		{"no TCP header", RTE_MBUF_F_TX_IPV4, 20, 0, SEGMENT},
+		{"a longer TCP header", RTE_MBUF_F_TX_IPV4, 20, 255, SEGMENT},
+		{"a longer IP header", RTE_MBUF_F_TX_IPV4, 511, 20, SEGMENT},
+		{"the other family", RTE_MBUF_F_TX_IPV6, 40, 20, SEGMENT},
+	};
+	struct ends e;
+
+	(void)state;
+	ends_start(&e, true, RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_TCP_CKSUM, true);
+	for (unsigned int i = 0; i < COUNT_OF(lies); i++) {
+		struct rte_mbuf *m = segment();
+		const uint32_t len = m->pkt_len;
+
+		print_message("%s\n", lies[i].what);
+		m->ol_flags &= ~RTE_MBUF_F_TX_IPV4;
+		m->ol_flags |= lies[i].family;
+		m->l3_len = lies[i].l3_len;
+		m->l4_len = lies[i].l4_len;
+		m->tso_segsz = lies[i].size;
+		m = receive(&e, m);
+		assert_int_equal(m->pkt_len, len);
+		assert_int_equal(m->tso_segsz, lies[i].size);
+		assert_int_equal((m->ol_flags & offloads.mbuf_flags & RTE_MBUF_F_RX_LRO) != 0,
+			lies[i].size != 0);
+		rte_pktmbuf_free(m);
+	}
+	ends_stop(&e);
+}
+
 // Without, no other end may send any.
 static void test_large_segments_not_offered(void **state)
 {
@@ -348,6 +391,7 @@ int main(void)
 		cmocka_unit_test(test_rss_key),
 		cmocka_unit_test(test_partial_checksum),
 		cmocka_unit_test(test_large_segment),
+		cmocka_unit_test(test_segments_that_lie),
 		cmocka_unit_test(test_large_segments_not_offered),
 	};
 
