@@ -226,7 +226,7 @@ static enum drop translated_begin(struct worker *w, struct translated *t, bool *
 	t->p->sa_out = NULL;
 	t->port.rule = NULL;
 	if (t->f != NULL && translate_is_void(w, t->f)) {
-		flow_remove(w->flows, w->id, t->f);
+		flow_remove(w->flows, w->id, t->f, w->now_ms);
 		t->f = NULL;
 	}
 	if (t->f == NULL) // an earlier packet of this burst may have made it

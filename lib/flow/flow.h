@@ -227,5 +227,6 @@ static inline bool flow_reopens(const struct flow *f, const struct flow_pkt *p)
 // shortest.
 void flow_tick(struct flow_table *t, unsigned int worker, uint32_t now, unsigned int n);
 
-// Removes a flow at once: its memory stays readable until the worker reports quiescence.
-void flow_remove(struct flow_table *t, unsigned int worker, struct flow *f);
+// Removes a flow at once, at the time now in ms: its memory stays readable until the worker reports
+// quiescence.
+void flow_remove(struct flow_table *t, unsigned int worker, struct flow *f, uint32_t now);

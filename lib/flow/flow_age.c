@@ -212,10 +212,10 @@ void flow_tick(struct flow_table *t, unsigned int worker, uint32_t now, unsigned
 	flow_pool_reclaim(t, w);
 }
 
-void flow_remove(struct flow_table *t, unsigned int worker, struct flow *f)
+void flow_remove(struct flow_table *t, unsigned int worker, struct flow *f, uint32_t now)
 {
 	struct flow_worker *w = &t->worker[worker];
 
-	if (flow_unlink(t, w, f, load(&f->created)))
+	if (flow_unlink(t, w, f, now))
 		count(&w->counters.flushed);
 }

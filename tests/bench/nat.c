@@ -223,7 +223,7 @@ static void flows_end(struct side *s, unsigned int first)
 		struct flow *f = flow_find(g->flows, &fp);
 
 		if (f != NULL)
-			flow_remove(g->flows, g->worker->id, f);
+			flow_remove(g->flows, g->worker->id, f, g->worker->now_ms);
 	}
 	rte_rcu_qsbr_quiescent(g->qsbr, g->worker->id);
 	flow_tick(g->flows, g->worker->id, g->worker->now_ms, 0);

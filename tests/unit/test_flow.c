@@ -37,8 +37,8 @@ static void test_burst(void **state)
 	assert_int_equal(flow_insert(s.t, 0, &p[0], NULL, 0, 1, &made), DROP_NONE);
 	assert_ptr_equal(made, f[0]);
 	assert_int_equal(flow_count(s.t), FLOW_BURST_MAX / 4);
-	flow_remove(s.t, 0, f[0]);
-	flow_remove(s.t, 0, f[0]);
+	flow_remove(s.t, 0, f[0], 0);
+	flow_remove(s.t, 0, f[0], 0);
 	assert_int_equal(flow_count(s.t), FLOW_BURST_MAX / 4 - 1);
 	assert_null(flows_find_one(s.t, &p[0]));
 	flows_find(s.t, p, f, FLOW_BURST_MAX);

@@ -73,7 +73,7 @@ static void step(struct flows *s, struct model *m, uint32_t *now, uint64_t *seed
 	case 5:
 		assert_int_equal(f != NULL, m->present[i]);
 		if (f != NULL) {
-			flow_remove(s->t, random_below(seed, s->workers), f);
+			flow_remove(s->t, random_below(seed, s->workers), f, 0);
 			m->present[i] = false;
 			m->n--;
 		}

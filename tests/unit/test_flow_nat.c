@@ -77,7 +77,7 @@ static void test_keys(void **state)
 		assert_int_equal(flow_insert(s.t, 0, &back, NULL, 0, 0, &g), DROP_CT_INVALID);
 		flow_lookup_start(s.t, &own);
 		assert_int_equal(flow_insert(s.t, 0, &own, NULL, 0, 0, &g), DROP_CT_INVALID);
-		flow_remove(s.t, 0, f);
+		flow_remove(s.t, 0, f, 0);
 		assert_null(find(&s, &p));
 		assert_null(find(&s, &reply));
 		flows_round(&s, 0);
@@ -103,13 +103,13 @@ static void test_records(void **state)
 		translation.logged = i > 0;
 		flow_lookup_start(s.t, &p);
 		assert_int_equal(flow_insert(s.t, 0, &p, &translation, 0, i, &f), DROP_NONE);
-		flow_remove(s.t, 0, f);
+		flow_remove(s.t, 0, f, i + 1);
 		flows_round(&s, i);
 	}
 	for (unsigned int i = 0; i < FLOW_BINDINGS; i++) {
 		assert_true(flow_binding_next(s.t, 0, &b));
 		assert_int_equal(b.ended, i % 2);
-		assert_int_equal(b.at_ms, 1 + i / 2);
+		assert_int_equal(b.at_ms, 1 + i / 2 + b.ended);
 		assert_int_equal(b.proto, IPPROTO_UDP);
 		assert_int_equal(b.from.src_port, rte_cpu_to_be_16(1000));
 		assert_true(ip_addr_equal(&b.to.src, &translation.to.src));
@@ -146,7 +146,7 @@ static void test_record_of_a_reopened_flow(void **state)
 	assert_int_equal(flows_pass(&s, 0, &again, 2, &same), DROP_NONE);
 	assert_ptr_equal(same, f);
 	assert_int_equal(flows_count(&s).reopened, 1);
-	flow_remove(s.t, 0, f);
+	flow_remove(s.t, 0, f, 0);
 	assert_true(flow_binding_next(s.t, 0, &begin));
 	assert_true(flow_binding_next(s.t, 0, &end));
 	assert_true(end.ended);
@@ -179,7 +179,7 @@ static void test_ends_are_used_once(void **state)
 	// Of two first packets of one flow the second finds the flow of the first.
 	assert_int_equal(insert(&s, &a, &of_c, &g), DROP_NONE);
 	assert_ptr_equal(g, f);
-	flow_remove(s.t, 0, f);
+	flow_remove(s.t, 0, f, 0);
 	assert_int_equal(insert(&s, &b, &to, &g), DROP_NONE);
 	flows_fini(&s);
 }
@@ -296,7 +296,7 @@ static void test_model(void **state)
 
 		check_flow(&s, &m, i);
 		if (m.f[i] != NULL) {
-			flow_remove(s.t, 0, m.f[i]);
+			flow_remove(s.t, 0, m.f[i], 0);
 			m.f[i] = NULL;
 			flows_tick(&s, 0, 0);
 			continue;

@@ -321,7 +321,7 @@ static void check_unaccounted(struct flows *s, uint32_t addr)
 		assert_int_equal(flows_pass(s, i, &p, 0, &f[i]), DROP_NONE);
 	}
 	for (unsigned int i = 0; i < CHURN_SOURCE_LIMIT; i++)
-		flow_remove(s->t, i, f[i]);
+		flow_remove(s->t, i, f[i], 0);
 	flows_tick(s, 0, 0);
 }
 
