@@ -283,8 +283,10 @@ static bool host_check(struct host *p, const struct host_iface *wanted)
 		p->up = !wanted->is_down;
 	if (state == LOST)
 		lost_report(p, wanted);
-	if (state == SERVING && p->carrier != p->up)
-		host_iface_carrier(p->fd, p->carrier = p->up);
+	if (state == SERVING && p->carrier != p->up) {
+		p->carrier = p->up;
+		host_iface_carrier(p->fd, p->carrier);
+	}
 	return is_to_be_tried(p, wanted) || state == LOST ||
 	       (state == SERVING && p->mtu != mtu_of(p, wanted));
 }
