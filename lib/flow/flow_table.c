@@ -96,11 +96,6 @@ struct flow_table *flow_table_new(const struct flow_params *p, const struct flow
 	return t;
 }
 
-bool flow_table_fill(struct flow_table *t)
-{
-	return flow_pool_fill(t, FILL_STEP);
-}
-
 // Of translated flows: their second keys, and the counts of their ports.
 static size_t nat_len(const struct flow_table *t)
 {
@@ -120,12 +115,28 @@ int flow_table_translate(struct flow_table *t)
 	nat = huge_pages_map(nat_len(t));
 	if (nat == NULL)
 		return -ENOMEM;
-	memset(nat, 0, nat_len(t));
 	t->ports.by = t->sources;
 	t->ports.by.cell = (void *)(nat + t->n_entries + 1);
 	t->ports.block = (void *)(t->ports.by.cell + 2 * ((size_t)t->sources.mask + 1));
 	atomic_store_explicit(&t->nat, nat, memory_order_release);
 	return 0;
+}
+
+// The same for translated flows, which workers may already have.
+static bool nat_fill(struct flow_table *t)
+{
+	if (t->nat == NULL || t->nat_filled == nat_len(t))
+		return false;
+	madvise(RTE_PTR_ADD(t->nat, t->nat_filled), HUGE_PAGE, MADV_POPULATE_WRITE);
+	t->nat_filled += HUGE_PAGE;
+	return true;
+}
+
+bool flow_table_fill(struct flow_table *t)
+{
+	const bool more = flow_pool_fill(t, FILL_STEP);
+
+	return nat_fill(t) || more;
 }
 
 bool flow_table_translates(const struct flow_table *t)

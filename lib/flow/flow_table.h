@@ -79,6 +79,7 @@ struct flow_table {
 	struct flow_ports ports; // set with nat
 	void *memory;
 	size_t memory_len;
+	size_t nat_filled; // octets that the kernel has cleared, read by the control thread alone
 	// Written by the control thread.
 	_Atomic uint32_t source_limit;
 	atomic_bool strict, pick_up;

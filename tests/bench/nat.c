@@ -8,6 +8,8 @@
 //   new_half  while half of the ports towards its destination are in use
 //   new_ten   while all but ten are
 //   new_none  while all are: it is dropped
+//   fill      a table full of translated flows: how many were refused, and its memory, in MB
+//             and beside that of a table without translation
 //
 // Two gateways in one process, one that translates sources and one that does not, pass batches of
 // the same packets in turn, so that other load of the machine affects both. UDP with checksums,
@@ -16,6 +18,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 
@@ -302,6 +305,84 @@ static void row_run(const struct row *row, const struct options *o)
 	side_free(with);
 }
 
+static double resident_mb(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	unsigned long pages = 0;
+
+	if (f == NULL || fscanf(f, "%*u %lu", &pages) != 1)
+		die("/proc/self/statm is not readable");
+	fclose(f);
+	return (double)pages * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
+}
+
+// Inserts the i-th translated flow. Returns whether it has got an entry.
+static bool fill_one(struct flow_table *t, uint32_t i)
+{
+	const uint32_t server = SERVER + i / PORTS;
+	const rte_be16_t port = rte_cpu_to_be_16((uint16_t)(PORT_MIN + i % PORTS));
+	struct flow_translation to = {
+		.to = {ip_addr_from_v4(RTE_BE32(PUBLIC)), ip_addr_from_v4(rte_cpu_to_be_32(server)),
+			port, RTE_BE16(DPORT)},
+		.rule = {0, 1}};
+	struct flow_pkt fp = {.key.proto = IPPROTO_UDP, .v4 = true};
+	struct flow *f;
+
+	flow_pkt_set_ends(&fp, ip_addr_from_v4(rte_cpu_to_be_32(RTE_IPV4(10, 1, 1, 1) + i % 60000)),
+		port, to.to.dst, to.to.dst_port);
+	flow_lookup_start(t, &fp);
+	to.towards = flow_towards(t, &fp, &to.to);
+	return flow_insert(t, 0, &fp, &to, HOLDER, 0, &f) == DROP_NONE;
+}
+
+static struct rte_rcu_qsbr *qsbr_new(void)
+{
+	struct rte_rcu_qsbr *q = aligned_alloc(RTE_CACHE_LINE_SIZE,
+		RTE_ALIGN_CEIL(rte_rcu_qsbr_get_memsize(2), RTE_CACHE_LINE_SIZE));
+
+	if (q == NULL || rte_rcu_qsbr_init(q, 2) != 0)
+		die("no memory");
+	for (unsigned int i = 0; i < 2; i++) {
+		rte_rcu_qsbr_thread_register(q, i);
+		rte_rcu_qsbr_thread_online(q, i);
+	}
+	return q;
+}
+
+static void fill_run(const struct options *o)
+{
+	struct rte_rcu_qsbr *qsbr = qsbr_new();
+	const double before = resident_mb();
+	struct flow_config config;
+	struct flow_table *t;
+	unsigned int refused = 0;
+	double plain, all;
+
+	flow_config_init(&config);
+	t = flow_table_new(
+		&(struct flow_params){.capacity = ROOM, .workers = 1, .qsbr = qsbr, .reader = 1},
+		&config);
+	if (t == NULL)
+		die("no memory for flows");
+	while (flow_table_fill(t))
+		;
+	plain = resident_mb() - before;
+	if (flow_table_translate(t) < 0)
+		die("no memory for translation");
+	while (flow_table_fill(t))
+		;
+	all = resident_mb() - before;
+	for (uint32_t i = 0; i < ROOM; i++)
+		refused += !fill_one(t, i);
+	printf(o->json ? "{\"row\":\"fill\",\"flows\":%u,\"refused\":%u,\"plain_mb\":%.0f,\"mb\":%."
+			 "0f,"
+			 "\"ratio\":%.3f}\n"
+		       : "fill      %u flows, %u refused, %.0f MB, %.0f translated, %.3f\n",
+		(unsigned int)flow_count(t), refused, plain, all, all / plain);
+	flow_table_free(t);
+	free(qsbr);
+}
+
 static void options_read(struct options *o, int argc, char **argv)
 {
 	static const struct option longs[] = {{"row", required_argument, NULL, 'n'},
@@ -334,6 +415,8 @@ int main(int argc, char **argv)
 	for (unsigned int i = 0; i < RTE_DIM(rows); i++)
 		if (o.row == NULL || strcmp(o.row, rows[i].name) == 0)
 			row_run(&rows[i], &o);
+	if (o.row == NULL || strcmp(o.row, "fill") == 0)
+		fill_run(&o);
 	nic_stop();
 	return EXIT_SUCCESS;
 }
