@@ -8,7 +8,7 @@
 
 #include <rte_pause.h>
 
-#define BUCKET_PREFERRED 5 // flows in the first bucket from which on the second is considered
+#define BUCKET_PREFERRED 4 // flows in the first bucket from which on the second is considered
 
 // The entry has one of the keys.
 static bool has_key(const struct flow_table *t, const struct flow *f, const struct flow_key *key)
