@@ -94,6 +94,21 @@ enum drop decide_invalid(struct worker *w, struct pkt *p, struct flow_pkt *fp, e
 	return evaluate(w, p, fp, &found, NULL, RULE_INVALID);
 }
 
+static enum drop begin_flow(struct worker *w, struct pkt *p, struct flow_pkt *fp, struct flow **f)
+{
+	enum drop d = flow_insert(
+		w->flows, w->id, fp, translate_of(w), worker_holder(w, p), w->now_ms, f);
+
+	if (unlikely(d == FLOW_EXISTS))
+		return translate_fits(w, fp, *f) ? DROP_NONE : STALE;
+	if (d == DROP_NAT_PORTS && w->translation.towards != 0) {
+		*f = NULL;
+		return STALE;
+	}
+	translate_count(w, p, d);
+	return d;
+}
+
 enum drop decide_new_flow(struct worker *w, struct pkt *p, struct flow_pkt *fp,
 	const struct policies *found, struct flow **f)
 {
@@ -106,11 +121,9 @@ enum drop decide_new_flow(struct worker *w, struct pkt *p, struct flow_pkt *fp,
 	if (d != DROP_NONE)
 		return d;
 	decision = decision_of(w, p);
-	d = flow_insert(w->flows, w->id, fp, translate_of(w), worker_holder(w, p), w->now_ms, f);
-	if (d == DROP_NONE && unlikely(!translate_fits(w, fp, *f)))
-		return STALE;
-	translate_count(w, p, d);
-	if (d == DROP_FLOW_TABLE_FULL || d == DROP_FLOW_SOURCE_LIMIT || d == DROP_NAT_PORTS)
+	d = begin_flow(w, p, fp, f);
+	if (d == DROP_FLOW_TABLE_FULL || d == DROP_FLOW_SOURCE_LIMIT || d == DROP_NAT_PORTS ||
+		d == STALE)
 		return d;
 	if (d == DROP_NONE)
 		d = flow_track(w->flows, w->id, *f, fp, w->now_ms);

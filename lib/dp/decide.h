@@ -23,7 +23,8 @@ enum drop decide_invalid(struct worker *w, struct pkt *p, struct flow_pkt *fp, e
 #define STALE DROP_COUNT // no drop: the packet has to be evaluated again
 
 // The first packet of a flow. *f: the flow; NULL: the packet continues without one. STALE: another
-// worker has made *f meanwhile, which gives the packet other ends.
+// worker has made *f meanwhile, which gives the packet other ends; NULL: another flow has got its
+// port.
 enum drop decide_new_flow(struct worker *w, struct pkt *p, struct flow_pkt *fp,
 	const struct policies *found, struct flow **f);
 

@@ -159,47 +159,57 @@ static enum drop check_from_outside(const struct worker *w, const struct pkt *p,
 	return policy->action == SPD_DISCARD ? DROP_POLICY_DISCARD : DROP_NONE;
 }
 
-// Tunnels that routes lead into, in the place of the policies that match the packet.
-static void tunnels_find(const struct snapshot *s, const struct pkt *p, struct policies *found)
-{
-	const struct spd_policy *in = p->sa_in != NULL ? spd_find_tunnel(s->spd, p->sa_in) : NULL;
+static_assert(POLICY_KEYS_MAX <= CLASSIFIER_KEYS_MAX, "both directions of a burst at once");
 
-	if (in != NULL)
-		found->in = in;
-	if (pkt_goes_into_tunnel(p))
-		found->out = snapshot_tunnel(s, p->nexthop);
+static void search_key(
+	struct policy_search *s, const struct classifier_key *key, const struct spd_policy **found)
+{
+	s->key[s->n] = *key;
+	s->found[s->n++] = found;
 }
 
-static_assert(2 * RX_BURST_MAX <= CLASSIFIER_KEYS_MAX, "both directions of a burst at once");
+void policy_search_add(const struct worker *w, const struct pkt *p, struct policy_search *s,
+	struct policies *found)
+{
+	*found = (struct policies){0};
+	if (p->sa_in != NULL)
+		found->in = spd_find_tunnel(w->snapshot->spd, p->sa_in);
+	if (found->in == NULL && policy_is_inbound(w, p)) {
+		const struct ip_view v = pkt_view(p);
+		const struct classifier_key received = classifier_key_of(&v),
+					    key = classifier_key_reversed(&received);
+
+		search_key(s, &key, &found->in);
+	}
+	if (pkt_goes_into_tunnel(p)) {
+		found->out = snapshot_tunnel(w->snapshot, p->nexthop);
+	} else if (policy_is_outbound(w, p)) {
+		const struct ip_view v = translate_view_wire(w, p);
+		const struct classifier_key key = classifier_key_of(&v);
+
+		search_key(s, &key, &found->out);
+	}
+}
+
+void policy_search_end(const struct snapshot *snapshot, const struct policy_search *s)
+{
+	const struct spd_policy *policy[POLICY_KEYS_MAX];
+
+	if (s->n > 0)
+		policy_find_each(snapshot, s->key, s->n, policy);
+	for (unsigned int i = 0; i < s->n; i++)
+		*s->found[i] = policy[i];
+}
 
 void policy_find(
 	const struct worker *w, struct pkt *const p[], unsigned int n, struct policies found[])
 {
-	struct classifier_key key[2 * RX_BURST_MAX];
-	const struct spd_policy *policy[2 * RX_BURST_MAX];
-	unsigned int k = 0;
+	struct policy_search s;
 
-	for (unsigned int i = 0; i < n; i++) {
-		if (policy_is_inbound(w, p[i])) {
-			const struct ip_view v = pkt_view(p[i]);
-			const struct classifier_key received = classifier_key_of(&v);
-
-			key[k++] = classifier_key_reversed(&received);
-		}
-		if (policy_is_outbound(w, p[i])) {
-			const struct ip_view v = translate_view_wire(w, p[i]);
-
-			key[k++] = classifier_key_of(&v);
-		}
-	}
-	if (k > 0)
-		policy_find_each(w->snapshot, key, k, policy);
-	k = 0;
-	for (unsigned int i = 0; i < n; i++) {
-		found[i].in = policy_is_inbound(w, p[i]) ? policy[k++] : NULL;
-		found[i].out = policy_is_outbound(w, p[i]) ? policy[k++] : NULL;
-		tunnels_find(w->snapshot, p[i], &found[i]);
-	}
+	s.n = 0;
+	for (unsigned int i = 0; i < n; i++)
+		policy_search_add(w, p[i], &s, &found[i]);
+	policy_search_end(w->snapshot, &s);
 }
 
 enum drop policy_check_inbound(struct worker *w, struct pkt *p, const struct spd_policy *policy)

@@ -38,7 +38,22 @@ struct policies {
 	const struct spd_policy *in, *out;
 };
 
-// Looks up the policies of n packets, at most RX_BURST_MAX: one lookup for all costs a fraction.
+#define POLICY_KEYS_MAX (2 * RX_BURST_MAX)
+
+// A search for policies of several packets: one lookup for all costs a fraction.
+struct policy_search {
+	unsigned int n;
+	struct classifier_key key[POLICY_KEYS_MAX];
+	const struct spd_policy **found[POLICY_KEYS_MAX];
+};
+
+// Adds a packet, at most RX_BURST_MAX, with its translation of this moment. *found is valid after
+// policy_search_end().
+void policy_search_add(const struct worker *w, const struct pkt *p, struct policy_search *s,
+	struct policies *found);
+void policy_search_end(const struct snapshot *snapshot, const struct policy_search *s);
+
+// The same for n packets, at most RX_BURST_MAX.
 void policy_find(
 	const struct worker *w, struct pkt *const p[], unsigned int n, struct policies found[]);
 

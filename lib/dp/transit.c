@@ -205,8 +205,10 @@ static void prefetch_routes(const struct worker *w, const uint8_t place[], uint1
 
 static_assert(2 * RX_BURST_MAX <= ROUTE_PREFETCH_MAX, "both ends of a burst");
 
-// A packet of the slow path that may be translated. It takes two steps, so that the memory of the
-// ports of all such packets of a burst comes at once.
+#define TRIES 4 // while other workers make the packet's flow, or take its port
+
+// A packet of the slow path that may be translated. It takes three steps, each for all such packets
+// of a burst, so that the memory of their ports comes at once, and so do their policies.
 struct translated {
 	struct pkt *p;
 	struct flow_pkt *fp;
@@ -215,7 +217,23 @@ struct translated {
 	struct flow_translation to;
 	struct ip_addr src;
 	struct port_choice port;
+	struct policies found;
 };
+
+static void translated_save(struct worker *w, struct translated *t)
+{
+	t->active = w->translated;
+	t->to = w->translation;
+	t->src = w->translated_src;
+	w->translated = false;
+}
+
+static void translated_restore(struct worker *w, const struct translated *t)
+{
+	w->translated = t->active;
+	w->translation = t->to;
+	w->translated_src = t->src;
+}
 
 // First checks, and the address of a new flow. Sets *through as slow_path_begin().
 static enum drop translated_begin(struct worker *w, struct translated *t, bool *through)
@@ -239,80 +257,98 @@ static enum drop translated_begin(struct worker *w, struct translated *t, bool *
 		translate_count(w, t->p, d);
 	if (d == DROP_NONE && *through && t->f == NULL)
 		flow_insert_prefetch(w->flows, t->fp);
-	t->active = w->translated;
-	t->to = w->translation;
-	t->src = w->translated_src;
+	translated_save(w, t);
 	return d;
 }
 
-// The port of a new flow, and the rest of the slow path. STALE: as transit_slow_path(), or another
-// worker's flow has got the port that the packet was to get.
-static enum drop translated_pass(struct worker *w, struct translated *t)
+// The port of a new flow. Adds the packet to the search for policies.
+static enum drop translated_port(
+	struct worker *w, struct translated *t, struct policy_search *policies)
 {
-	struct policies found;
-	enum drop d = DROP_NONE;
+	enum drop d;
 
-	w->translated = t->active;
-	w->translation = t->to;
-	w->translated_src = t->src;
-	if (t->f == NULL) // an earlier packet of this burst may have made it
-		t->f = flow_find(w->flows, t->fp);
-	if (t->f == NULL)
-		d = translate_port(w, t->p, t->fp, &t->port);
-	if (d == DROP_NAT_PORTS)
-		t->f = flow_find(w->flows, t->fp);
-	if (d == DROP_NAT_PORTS && t->f != NULL)
-		return STALE;
-	if (d != DROP_NONE) {
+	translated_restore(w, t);
+	d = translate_port(w, t->p, t->fp, &t->port);
+	if (d == DROP_NONE)
+		policy_search_add(w, t->p, policies, &t->found);
+	else
 		translate_count(w, t->p, d);
-		return d;
-	}
-	policy_find(w, &t->p, 1, &found);
-	return transit_slow_path(w, t->p, t->fp, &t->f, &found);
+	translated_save(w, t);
+	return d;
 }
 
-// Evaluates a packet once more, whose flow another one has made meanwhile, maybe with other ends.
+// The rest of the slow path, and as that.
+static enum drop translated_pass(struct worker *w, struct translated *t)
+{
+	enum drop d;
+
+	translated_restore(w, t);
+	if (t->f == NULL) // an earlier packet of this burst may have made it
+		t->f = flow_find(w->flows, t->fp);
+	d = transit_slow_path(w, t->p, t->fp, &t->f, &t->found);
+	w->translated = false;
+	return d;
+}
+
+// Evaluates a packet once more, whose flow or port another one has got meanwhile.
 static enum drop translated_again(struct worker *w, struct translated *t)
 {
+	struct policy_search policies;
 	bool through;
 	enum drop d = translated_begin(w, t, &through);
 
-	return d == DROP_NONE && through ? translated_pass(w, t) : d;
+	policies.n = 0;
+	if (d == DROP_NONE && through)
+		d = translated_port(w, t, &policies);
+	if (d != DROP_NONE || !through)
+		return d;
+	policy_search_end(w->snapshot, &policies);
+	return translated_pass(w, t);
 }
 
 static void translated_end(struct worker *w, struct translated *t, enum drop d)
 {
-	if (d == STALE)
+	for (unsigned int i = 0; d == STALE && i < TRIES; i++)
 		d = translated_again(w, t);
 	if (d != DROP_NONE)
 		pkt_drop(w, t->p, d == STALE ? DROP_CT_INVALID : d);
-	w->translated = false;
 }
 
 // Slow path of the packets of the burst at these places while any may be translated.
 static __rte_noinline void transit_translated(
 	struct worker *w, struct flow *const flows[], const uint8_t place[], uint16_t n)
 {
-	struct translated translated[RX_BURST_MAX];
-	uint16_t kept = 0;
+	struct policy_search policies;
+	struct translated t[RX_BURST_MAX], *kept[RX_BURST_MAX];
+	uint16_t n_kept = 0;
 
+	policies.n = 0;
 	for (uint16_t i = 0; i < n; i++) {
-		struct translated *t = &translated[kept];
 		bool through;
 		enum drop d;
 
-		t->p = w->transit.p[place[i]];
-		t->fp = &w->flow_pkt[place[i]];
-		t->f = flows[place[i]];
-		d = translated_begin(w, t, &through);
-		w->translated = false;
+		t[i].p = w->transit.p[place[i]];
+		t[i].fp = &w->flow_pkt[place[i]];
+		t[i].f = flows[place[i]];
+		d = translated_begin(w, &t[i], &through);
 		if (d != DROP_NONE)
-			pkt_drop(w, t->p, d);
-		else
-			kept += through;
+			pkt_drop(w, t[i].p, d);
+		else if (through)
+			kept[n_kept++] = &t[i];
 	}
-	for (uint16_t i = 0; i < kept; i++)
-		translated_end(w, &translated[i], translated_pass(w, &translated[i]));
+	n = n_kept;
+	n_kept = 0;
+	for (uint16_t i = 0; i < n; i++) {
+		enum drop d = translated_port(w, kept[i], &policies);
+
+		if (d != DROP_NONE)
+			pkt_drop(w, kept[i]->p, d);
+		else
+			kept[n_kept++] = kept[i];
+	}
+	policy_search_end(w->snapshot, &policies);
+	for (uint16_t i = 0; i < n_kept; i++)
+		translated_end(w, kept[i], translated_pass(w, kept[i]));
 }
 
 // Slow path of the packets of the burst at these places: their policies are looked up at once.

@@ -246,6 +246,7 @@ static void translate_destination(struct worker *w, const struct pkt *p)
 
 	if (rule == NULL)
 		return;
+	w->port_may_change = rule->action == NAT_DESTINATION;
 	to->dst = in_prefix(&rule->first, rule->len, &to->dst);
 	if (rule->port_min != 0 && has_ports(p->ip.proto)) {
 		uint16_t port = rte_be_to_cpu_16(to->dst_port),
@@ -281,6 +282,7 @@ bool translate_begin(
 		return false;
 	w->translation = (struct flow_translation){.to = ends_received(fp)};
 	w->translated_src = w->translation.to.src;
+	w->port_may_change = false;
 	translate_destination(w, p);
 	return true;
 }
@@ -329,9 +331,10 @@ static enum drop choose_source(
 	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, struct port_choice *port)
 {
 	struct flow_translation *t = &w->translation;
-	const struct nat_rule *rule;
+	const struct nat_rule *rule = rule_find(w, p, NAT_FROM);
 
-	rule = rule_find(w, p, NAT_FROM);
+	if (rule == NULL && w->port_may_change && may_change_port(p, fp))
+		translate_port_begin(w, p, fp, &translate_no_rule, port);
 	if (rule == NULL)
 		return DROP_NONE;
 	if (rule->action == NAT_NETMAP)

@@ -13,6 +13,9 @@
 #define PORT_IKE      500
 #define PORT_IKE_NATT 4500
 
+const struct nat_rule translate_no_rule = {
+	.random = true, .per_source = UINT32_MAX, .per_peer = UINT32_MAX};
+
 static uint32_t min_of(const struct nat_rule *r)
 {
 	return r->port_min != 0 ? r->port_min : PORT_MIN;

@@ -19,6 +19,10 @@ struct port_choice {
 	uint32_t hash[FLOW_PORTS_AT_ONCE];
 };
 
+// Without a rule for sources, for where rules for destinations lead several connections of a client
+// from one port to one server.
+extern const struct nat_rule translate_no_rule;
+
 // Begins the choice of a port, or of the identifier of an ICMP query, for the source and the
 // destination of w->translation: that of the packet if the rule allows it, and some of the rule's.
 void translate_port_begin(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,

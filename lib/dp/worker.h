@@ -185,6 +185,7 @@ struct worker {
 	uint16_t n_udp;                         // of esp: received in UDP
 	union flow_deciders by;                 // policies and rule of the packet that is evaluated
 	bool translated;                        // whether that packet is, or may be
+	bool port_may_change;                   // of its source, without a rule for sources
 	struct flow_translation translation;    // if so, the ends of packets of its flow
 	struct ip_addr translated_src;          // of the packet; of errors, that of a router
 	bool natt;                              // whether any SA uses UDP encapsulation

@@ -90,7 +90,8 @@ struct flow_table *flow_table_new(const struct flow_params *p, const struct flow
 bool flow_table_fill(struct flow_table *t);
 
 // Maps the memory for flows that are translated, 75 octets for each, unless it has been. Before
-// flow_insert() gets a translation. Returns 0 or -ENOMEM.
+// flow_insert() gets a translation. flow_table_fill() has the kernel clear it. Returns 0 or
+// -ENOMEM.
 int flow_table_translate(struct flow_table *t);
 
 // When no worker uses it any more. NULL is allowed.
@@ -186,14 +187,16 @@ void flow_find_burst(const struct flow_table *t, const struct flow_pkt p[],
 // in the flow.
 struct flow *flow_find(const struct flow_table *t, struct flow_pkt *p);
 
-// Adds the flow of a packet for which none was found, after flow_lookup_start(), or returns the one
-// that another worker has just added; flow_track() comes next. holder names who has the flow, by a
-// number that stays the same when configurations and SAs change. A holder that has its share
-// replaces a flow of the largest holder, itself included, that is not active. translation: of
-// packets of this end; NULL: none. Returns DROP_NONE, or why there can be none: DROP_CT_INVALID,
-// also if the packet has the ends of a translated flow but not its direction, DROP_ICMP_UNRELATED,
-// DROP_TCP_UNOPENED, DROP_FLOW_SOURCE_LIMIT, DROP_FLOW_TABLE_FULL; DROP_NAT_PORTS: another flow has
-// the ends that the translation makes.
+#define FLOW_EXISTS DROP_COUNT // no drop
+
+// Adds the flow of a packet for which none was found, after flow_lookup_start(), or finds the one
+// that another worker has just added: FLOW_EXISTS; flow_track() comes next. holder names who has
+// the flow, by a number that stays the same when configurations and SAs change. A holder that has
+// its share replaces a flow of the largest holder, itself included, that is not active.
+// translation: of packets of this end; NULL: none. Returns DROP_NONE, or why there can be none:
+// DROP_CT_INVALID, also if the packet has the ends of a translated flow but not its direction,
+// DROP_ICMP_UNRELATED, DROP_TCP_UNOPENED, DROP_FLOW_SOURCE_LIMIT, DROP_FLOW_TABLE_FULL;
+// DROP_NAT_PORTS: another flow has the ends that the translation makes.
 enum drop flow_insert(struct flow_table *t, unsigned int worker, struct flow_pkt *p,
 	const struct flow_translation *translation, uint32_t holder, uint32_t now,
 	struct flow **flow);

@@ -207,12 +207,14 @@ struct flow_pkt flow_reply_to(
 	return reply;
 }
 
-// Sets the second key of a flow that the packet begins.
-static void entry_translate(struct flow_table *t, struct flow *f, const struct flow_pkt *p,
-	const struct flow_translation *translation)
+// Sets the second key of a flow that the packet begins, and prefetches that of the next entry.
+static void entry_translate(struct flow_table *t, const struct flow_worker *w, struct flow *f,
+	const struct flow_pkt *p, const struct flow_translation *translation)
 {
 	const struct flow_pkt reply = flow_reply_to(t, p, &translation->to);
 
+	if (w->n_free > 0)
+		__builtin_prefetch(flow_nat(t, &t->entry[w->free[w->n_free - 1]]), 1);
 	*flow_nat(t, f) = (struct flow_nat){.key = reply.key,
 		.hash = reply.hash,
 		.rule = {translation->rule[0], translation->rule[1]},
@@ -321,7 +323,7 @@ static int entry_add(struct flow_table *t, struct flow_worker *w, const struct f
 		return -ENOMEM;
 	entry_init(f, p, holder, now);
 	if (translation != NULL) {
-		entry_translate(t, f, p, translation);
+		entry_translate(t, w, f, p, translation);
 		word |= FLOW_TRANSLATED;
 	}
 	flow_source_add(t, f, word);
@@ -373,7 +375,7 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, struct flow_pkt
 		if (!is_of_dir(t, own, &p->key))
 			return flow_refuse(w, DROP_CT_INVALID);
 		flow_of_packet(own, p);
-		return DROP_NONE;
+		return FLOW_EXISTS;
 	case -EADDRINUSE:
 		return flow_refuse(w, DROP_NAT_PORTS);
 	default:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The choice of a source port: which ports are free, how many a source may have, and which port
-// each packet of a burst of first packets gets.
+// The choice of a source port: which ports are free, how many a source may have, which port each
+// packet of a burst of first packets gets, and each of two flows that want the same one.
 #include <netinet/in.h>
 #include <stdio.h>
 
@@ -180,6 +180,119 @@ static void test_burst_of_equal_ports(void **state)
 	gateway_free(g);
 }
 
+#define FORWARD                                                                                    \
+	"nat = ( { name = \"a\"; action = \"destination\"; in = \"lan\"; destination = "           \
+	"\"198.51.100.1\"; to = \"198.51.100.7\"; },"                                              \
+	"{ name = \"b\"; action = \"destination\"; in = \"lan\"; destination = "                   \
+	"\"198.51.100.2\"; to = \"198.51.100.7\"; } );"
+#define ALL ",{ name = \"all\"; action = \"bypass\"; }"
+
+// Passes a packet from the client to a server. Returns its new source port.
+static uint16_t forwarded_port(struct gateway *g, uint8_t proto, uint16_t port, const char *server)
+{
+	const bool icmp = proto == IPPROTO_ICMP;
+	const struct frame f = ends_frame(LAN, proto, (struct ends){CLIENT, port, server, 80});
+	const struct frame *sent = gateway_expect_sent(g, &f, WAN);
+	const uint16_t to = be16(frame_packet(sent) + IP_LEN + (icmp ? 4 : 0));
+
+	expect_ends(sent, (struct ends){CLIENT, to, SERVER, 80});
+	return to;
+}
+
+// Several connections of a client from one port, which rules for destinations lead to one server,
+// get different ports; replies to each come back with its own ends.
+static void test_equal_ports_to_one_destination(void **state)
+{
+	static const uint8_t protos[] = {IPPROTO_UDP, IPPROTO_TCP, IPPROTO_ICMP};
+
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(protos); i++) {
+		struct gateway *g = site_a((struct site){.policies = ALL, .more = FORWARD});
+		const bool icmp = protos[i] == IPPROTO_ICMP;
+
+		// Its own, that of another connection, and one that an untranslated flow has.
+		assert_int_equal(forwarded_port(g, protos[i], 700, "198.51.100.1"), 700);
+		const uint16_t port = forwarded_port(g, protos[i], 700, "198.51.100.2");
+
+		assert_in_range(port, 1024, 65535);
+		assert_int_equal(forwarded_port(g, protos[i], 701, SERVER), 701);
+		assert_int_not_equal(forwarded_port(g, protos[i], 701, "198.51.100.1"), 701);
+		expect_translated(g, WAN, protos[i],
+			(struct ends){SERVER, icmp ? port : 80, CLIENT, icmp ? 0 : port}, LAN,
+			(struct ends){"198.51.100.2", icmp ? 700 : 80, CLIENT, icmp ? 0 : 700});
+		gateway_free(g);
+	}
+}
+
+// netmap changes no ports.
+static void test_netmap_keeps_ports(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = ALL,
+		.more = "nat = ( { name = \"map\"; action = \"netmap\"; destination = "
+			"\"198.51.100.1\"; to = \"198.51.100.7\"; } );"});
+	const struct frame f =
+		ends_frame(LAN, IPPROTO_UDP, (struct ends){CLIENT, 700, "198.51.100.1", 80});
+
+	(void)state;
+	forwarded_port(g, IPPROTO_UDP, 700, SERVER);
+	gateway_expect_drop(g, &f, DROP_NAT_PORTS);
+	gateway_free(g);
+}
+
+// A connection of the gateway's host cannot have the port of a client's towards the same server; a
+// client gets another one than the host has. With to_port, clients have none of the others.
+static void test_host_and_client_with_one_port(void **state)
+{
+	struct gateway *g = site_a_host(WAN, (struct site){.policies = POLICIES, .more = RULE("")});
+	struct frame f = ends_frame(WAN, IPPROTO_UDP, (struct ends){OWN, 7000, SERVER, 53});
+
+	(void)state;
+	assert_int_equal(port_of(g, LAN, CLIENT, 7000, SERVER), 7000);
+	gateway_host_pass(g, f);
+	expect_drops(g, DROP_CT_INVALID, 1);
+	f = ends_frame(WAN, IPPROTO_UDP, (struct ends){OWN, 7001, SERVER, 53});
+	gateway_host_pass(g, f);
+	assert_int_equal(g->n_sent, 1);
+	assert_int_not_equal(port_of(g, LAN, CLIENT, 7001, SERVER), 7001);
+	gateway_free(g);
+	g = site_a_host(
+		WAN, (struct site){.policies = POLICIES, .more = RULE("to_port = \"1024-6999\";")});
+	assert_in_range(port_of(g, LAN, CLIENT, 7000, SERVER), 1024, 6999);
+	f = ends_frame(WAN, IPPROTO_UDP, (struct ends){OWN, 7000, SERVER, 53});
+	gateway_host_pass(g, f);
+	assert_int_equal(g->n_sent, 1);
+	gateway_free(g);
+}
+
+static bool free_once; // the next look-up of ports takes the first one for free
+
+unsigned int __real_flow_ports_find(
+	const struct flow_table *t, const uint32_t hash[], unsigned int n);
+unsigned int __wrap_flow_ports_find(
+	const struct flow_table *t, const uint32_t hash[], unsigned int n);
+
+unsigned int __wrap_flow_ports_find(
+	const struct flow_table *t, const uint32_t hash[], unsigned int n)
+{
+	const bool free = free_once;
+
+	free_once = false;
+	return free ? 0 : __real_flow_ports_find(t, hash, n);
+}
+
+// A worker finds a port free that another one takes before it.
+static void test_port_taken_meanwhile(void **state)
+{
+	struct gateway *g = gateway_of(RULE(""));
+
+	(void)state;
+	assert_int_equal(port_of(g, LAN, CLIENT, 7000, SERVER), 7000);
+	free_once = true;
+	assert_int_not_equal(port_of(g, LAN, OTHER, 7000, SERVER), 7000);
+	assert_false(free_once);
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +303,10 @@ int main(void)
 		pipeline_test(test_own_ports_are_not_given),
 		pipeline_test(test_burst_has_one_binding),
 		pipeline_test(test_burst_of_equal_ports),
+		pipeline_test(test_equal_ports_to_one_destination),
+		pipeline_test(test_netmap_keeps_ports),
+		pipeline_test(test_host_and_client_with_one_port),
+		pipeline_test(test_port_taken_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

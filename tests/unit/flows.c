@@ -177,7 +177,7 @@ enum drop flows_pass(struct flows *s, unsigned int worker, const struct flow_pkt
 	if (*flow == NULL) {
 		enum drop reason = flow_insert(s->t, worker, &hashed, NULL, s->holder, now, flow);
 
-		if (reason != DROP_NONE)
+		if (reason != DROP_NONE && reason != FLOW_EXISTS)
 			return reason;
 	}
 	return flow_track(s->t, worker, *flow, &hashed, now);

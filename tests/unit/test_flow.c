@@ -34,7 +34,7 @@ static void test_burst(void **state)
 			assert_ptr_equal(g[i], i < n ? f[i] : NULL);
 	}
 	// An insertion finds an existing entry.
-	assert_int_equal(flow_insert(s.t, 0, &p[0], NULL, 0, 1, &made), DROP_NONE);
+	assert_int_equal(flow_insert(s.t, 0, &p[0], NULL, 0, 1, &made), FLOW_EXISTS);
 	assert_ptr_equal(made, f[0]);
 	assert_int_equal(flow_count(s.t), FLOW_BURST_MAX / 4);
 	flow_remove(s.t, 0, f[0], 0);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flows with two keys: packets with either find the flow, and no two flows have the same ends.
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
 #include "flow_binding.h"
 #include "flow_port.h"
 #include "flows.h"
@@ -177,7 +180,7 @@ static void test_ends_are_used_once(void **state)
 	assert_int_equal(flow_insert(s.t, 0, &c, NULL, 0, 0, &g), DROP_NONE);
 	assert_int_equal(insert(&s, &b, &of_c, &g), DROP_NAT_PORTS);
 	// Of two first packets of one flow the second finds the flow of the first.
-	assert_int_equal(insert(&s, &a, &of_c, &g), DROP_NONE);
+	assert_int_equal(insert(&s, &a, &of_c, &g), FLOW_EXISTS);
 	assert_ptr_equal(g, f);
 	flow_remove(s.t, 0, f, 0);
 	assert_int_equal(insert(&s, &b, &to, &g), DROP_NONE);
@@ -315,6 +318,49 @@ static void test_model(void **state)
 	flows_fini(&s);
 }
 
+static long page_faults(void)
+{
+	struct rusage usage;
+
+	assert_int_equal(getrusage(RUSAGE_THREAD, &usage), 0);
+	return usage.ru_minflt;
+}
+
+// A table has room for as many translated flows as for others. The kernel clears their memory step
+// by step, for the thread that fills the table, and flows that exist by then stay as they are.
+static void test_full_of_translated_flows(void **state)
+{
+	const uint32_t n = 100000;
+	struct flow *first = NULL, *f;
+	struct flows s;
+	long before;
+
+	(void)state;
+	assert_int_equal(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), 0);
+	flows_init(&s, n, 1, NULL);
+	before = page_faults();
+	assert_int_equal(flow_table_translate(s.t), 0);
+	assert_in_range(page_faults() - before, 0, 100);
+	for (uint32_t i = 0; i < n; i++) {
+		struct flow_pkt p = udp(HOST_A + i / 50000, (uint16_t)(1 + i % 50000), HOST_B, 53);
+		const struct ip_ends to =
+			ends(PUBLIC + i / 50000, (uint16_t)(1 + i % 50000), HOST_B, 53);
+
+		assert_int_equal(insert(&s, &p, &to, &f), DROP_NONE);
+		if (i > 0)
+			continue;
+		first = f;
+		while (flow_table_fill(s.t))
+			;
+		before = page_faults();
+	}
+	assert_in_range(page_faults() - before, 0, 100);
+	assert_int_equal(flow_count(s.t), n);
+	assert_int_equal(flow_nat_of(s.t, first)->rule[1], 9);
+	flows_fini(&s);
+	assert_int_equal(prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +371,7 @@ int main(void)
 		cmocka_unit_test(test_redecided_by_either_key),
 		cmocka_unit_test(test_view),
 		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_full_of_translated_flows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
