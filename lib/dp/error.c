@@ -79,11 +79,15 @@ const struct nexthop *error_route_back(const struct worker *w, const struct pkt 
 }
 
 // The source address of a packet to the source of p: through a tunnel, one that its policy covers
-// if there is one, so that the peer's policy admits it. None: there is no route.
+// if there is one, so that the peer's policy admits it. If the destination is translated, it is the
+// destination that the sender knows, as with Linux: own addresses may mean others there. None:
+// there is no route.
 static struct ip_addr preferred_source(const struct worker *w, const struct pkt *p)
 {
-	const struct ip_addr to = translate_sender(w, p);
+	struct ip_ends sent;
 
+	if (translate_sent(w, p, &sent))
+		return sent.dst;
 	if (pkt_iface(w, p)->is_host) // the kernel refuses own addresses
 		return pkt_dst(p);
 	if (p->in_by != 0)
@@ -91,7 +95,7 @@ static struct ip_addr preferred_source(const struct worker *w, const struct pkt 
 			p->ip.v4 ? IP_V4 : IP_V6);
 
 	const struct ip_addr any = {0};
-	const struct nexthop *back = error_route_back(w, p, &any, &to);
+	const struct nexthop *back = error_route_back(w, p, &any, &sent.src);
 
 	return back != NULL && back->kind <= NEXTHOP_GATEWAY ? back->source : (struct ip_addr){0};
 }

@@ -169,12 +169,18 @@ static const struct flow *find_back(
 	return f != NULL && (flow_word(f) & FLOW_TRANSLATED) != 0 ? f : NULL;
 }
 
-struct ip_addr translate_sender(const struct worker *w, const struct pkt *p)
+bool translate_sent(const struct worker *w, const struct pkt *p, struct ip_ends *sent)
 {
 	struct flow_pkt fp;
 	const struct flow *f = find_back(w, p, &fp);
+	const struct ip_addr to = f == NULL && is_active(w) ? w->translation.to.dst : pkt_dst(p);
 
-	return f != NULL ? ends_of(w, f, fp.dir).dst : pkt_src(p);
+	*sent = (struct ip_ends){.src = pkt_src(p), .dst = pkt_dst(p)};
+	if (f != NULL) {
+		*sent = ends_of(w, f, fp.dir);
+		*sent = reversed(sent);
+	}
+	return !ip_addr_equal(&sent->dst, &to);
 }
 
 void translate_error(const struct worker *w, const struct pkt *about, struct pkt *error)

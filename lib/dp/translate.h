@@ -52,8 +52,10 @@ void translate_count(struct worker *w, const struct pkt *p, enum drop d);
 void translate_packet(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct flow *f);
 
-// The sender of a packet that an error is to be sent about, which may be translated already.
-struct ip_addr translate_sender(const struct worker *w, const struct pkt *p);
+// The ends of a packet that an error is to be sent about, as its sender sent it: it may be
+// translated already. Their ports are set only then. Returns whether its destination is translated,
+// or will be.
+bool translate_sent(const struct worker *w, const struct pkt *p, struct ip_ends *sent);
 
 // Turns an error of the gateway about such a packet into one about the packet as it was received.
 void translate_error(const struct worker *w, const struct pkt *about, struct pkt *error);

@@ -59,6 +59,43 @@ static void test_about_protected_traffic(void **state)
 	gateway_free(g);
 }
 
+// The gateway's own errors about packets out of a tunnel, whose destination is translated, come
+// from the destination that their sender knows: its own addresses may mean others there.
+static void test_own_into_a_tunnel(void **state)
+{
+	struct gateway *g = site_a((struct site){
+		.more = "nat = ( { name = \"back\"; action = \"netmap\"; source = "
+			"\"10.2.0.0/24\"; destination = \"10.1.0.0/24\"; to = \"10.7.0.0/24\"; "
+			"replaces = \"destination\"; } );"});
+	struct peer to_b = peer_new(g, "to-b"), from_b = peer_new(g, "from-b");
+	const struct ends e = {"10.2.0.5", 2000, CLIENT, 80};
+	uint8_t packet[FRAME_MAX], error[FRAME_MAX];
+	const uint16_t len = ends_write(packet, IPPROTO_UDP, e);
+
+	(void)state;
+	for (uint32_t seq = 1; seq <= 3;
+		seq++) { // before there is a flow, the packet that begins it, and afterwards
+		struct frame f;
+
+		packet[8] = seq == 2 ? 64 : 1; // time to live
+		ip_checksum_update(packet);
+		f = peer_seal_packet(&from_b, seq, packet, len);
+		if (seq == 2) {
+			gateway_expect_sent(g, &f, DMZ);
+			continue;
+		}
+		gateway_expect_drop(g, &f, DROP_TTL);
+		expect_all_sent(g, 1, WAN);
+		peer_open(&to_b, &g->sent[0], error);
+		assert_int_equal(be32(error + 12), ip_number(CLIENT));
+		assert_int_equal(be32(error + 16), ip_number("10.2.0.5"));
+		expect_quotes(error, e);
+	}
+	peer_free(&to_b);
+	peer_free(&from_b);
+	gateway_free(g);
+}
+
 // An error in the burst of the packet that begins its flow is translated, as those after it.
 static void test_in_the_burst_of_its_flow(void **state)
 {
@@ -112,6 +149,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_about_protected_traffic),
+		pipeline_test(test_own_into_a_tunnel),
 		pipeline_test(test_in_the_burst_of_its_flow),
 		pipeline_test(test_held_fragments),
 	};
