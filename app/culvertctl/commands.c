@@ -203,7 +203,8 @@ static const struct topic {
 		"Flow filters; a flow must match all of them:\n"
 		"  address ADDRESS|PREFIX, port PORT   source or destination, before nat or after\n"
 		"  proto NAME|NUMBER, state STATE      as the list shows them\n"
-		"  sa NAME                             of either direction\n",
+		"  sa NAME                             of either direction\n"
+		"  nat NAME                            rule of nat that translated it\n",
 		NULL},
 	{"trace",
 		"Trace filters; the outer or the inner packet must match all of them:\n"

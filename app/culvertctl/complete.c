@@ -160,8 +160,8 @@ static void filter_values_offer(
 	const struct options *options, const struct query_list *list, const char *filter)
 {
 	static const char *const protos[] = {"tcp", "udp", "icmp", "icmpv6", "sctp", "esp", NULL};
-	static const char *const lists[][2] = {
-		{"sa", "sas"}, {"policy", "policies"}, {"in", "ports"}, {"out", "ports"}};
+	static const char *const lists[][2] = {{"sa", "sas"}, {"nat", "nat"},
+		{"policy", "policies"}, {"in", "ports"}, {"out", "ports"}};
 
 	if (list->filters == NULL) {
 		values_offer(options, list->word, "", filter);

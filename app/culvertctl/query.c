@@ -11,7 +11,7 @@
 #include "instances.h"
 #include "nearest.h"
 
-static const char *const flow_filters[] = {"address", "port", "proto", "state", "sa", NULL};
+static const char *const flow_filters[] = {"address", "port", "proto", "state", "sa", "nat", NULL};
 
 static const char *const match_positions[] = {
 	"source", "destination", "proto", "destination_port", "source_port", NULL};
@@ -38,8 +38,9 @@ const struct query_list query_trace = {.word = "", .filters = trace_filters};
 void query_help(FILE *out)
 {
 	for (size_t i = 0; i < query_n_lists; i++)
-		fprintf(out, "  %-12s%s\n", query_lists[i].word, query_lists[i].help);
-	fputs("  config      running configuration, run-time changes included, as a file; without "
+		fprintf(out, "  %-15s%s\n", query_lists[i].word, query_lists[i].help);
+	fputs("  config         running configuration, run-time changes included, as a file; "
+	      "without "
 	      "keys\n",
 		out);
 }

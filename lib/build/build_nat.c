@@ -11,11 +11,10 @@ static_assert(1 + 2 * CONF_NAT_MAX <= NAT_NUMBERS, "numbers for the next ones as
 #define LIMIT_MIN 64 // unless a rule has its own
 
 // Ports that each source, or peer, may have: as configured, or by default some quarters of all.
-static uint32_t limit_of(const struct conf_nat *c, unsigned int configured, uint32_t quarters)
+static uint32_t limit_of(const struct nat_rule *r, unsigned int configured, uint32_t quarters)
 {
-	const uint32_t ports = c->to_port.min != 0 ? c->to_port.max - c->to_port.min + 1u : 64512;
-
-	return configured != 0 ? configured : RTE_MAX(ports * quarters / 4, (uint32_t)LIMIT_MIN);
+	return configured != 0 ? configured
+			       : RTE_MAX(nat_rule_ports(r) * quarters / 4, (uint32_t)LIMIT_MIN);
 }
 
 static struct nat_rule rule_of(
@@ -36,8 +35,8 @@ static struct nat_rule rule_of(
 	};
 
 	memcpy(r.name, c->name, sizeof(c->name));
-	r.per_source = limit_of(c, c->per_source, 1);
-	r.per_peer = limit_of(c, c->per_peer, 3);
+	r.per_source = limit_of(&r, c->per_source, 1);
+	r.per_peer = limit_of(&r, c->per_peer, 3);
 	return r;
 }
 

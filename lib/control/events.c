@@ -7,6 +7,7 @@
 #include "audit_log.h"
 #include "event_log.h"
 #include "expiry.h"
+#include "flow_share.h"
 #include "ike.h"
 #include "ike_tables.h"
 #include "sa_table.h"
@@ -195,5 +196,6 @@ void events_tick(struct control *c, uint64_t now_ms)
 	kernel_routes_end(c);
 	peers_tick(c, now_ms);
 	retire_tick(c);
+	flow_shares_tick(c->flows, now_ms);
 	objects_commit(c);
 }

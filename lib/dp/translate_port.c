@@ -7,9 +7,8 @@
 
 #include "keyed_hash.h"
 
-#define TRIED         16   // ports, before blocks are
-#define BLOCKS_TRIED  4    // of which all may be in use, in spite of the count
-#define PORT_MIN      1024 // of the ports that are chosen, if the rule gives none
+#define TRIED         16 // ports, before blocks are
+#define BLOCKS_TRIED  4  // of which all may be in use, in spite of the count
 #define PORT_IKE      500
 #define PORT_IKE_NATT 4500
 
@@ -18,7 +17,7 @@ const struct nat_rule translate_no_rule = {
 
 static uint32_t min_of(const struct nat_rule *r)
 {
-	return r->port_min != 0 ? r->port_min : PORT_MIN;
+	return r->port_min != 0 ? r->port_min : NAT_PORT_MIN;
 }
 
 static uint32_t max_of(const struct nat_rule *r)

@@ -58,7 +58,7 @@ struct flow_params {
 	uint32_t capacity;         // flows of one holder, 1 to FLOW_CAPACITY_MAX
 	unsigned int workers;      // 1 to FLOW_WORKERS_MAX
 	struct rte_rcu_qsbr *qsbr; // every worker reports to it, under any number
-	unsigned int reader;       // a further number that is registered there, for flow_list()
+	unsigned int reader;       // a further number that is registered there: reads for lists
 };
 
 // By one worker, or the sum of all.
@@ -115,6 +115,7 @@ struct flow_filter {
 	rte_be16_t port;       // of either end; 0: any
 	uint8_t proto;         // 0: any
 	enum flow_state state; // FLOW_FREE: any
+	uint16_t nat;          // number of the rule that translates either end; 0: any
 	// The SA of either direction, in a snapshot of this generation; neither: any.
 	const struct sa_out *sa_out;
 	struct sa_out *_Atomic const *outs; // of policies, by number; for sa_out
@@ -141,7 +142,7 @@ struct flow_view {
 
 // Copies up to n flows, looking from *position on, and moves that on; it is FLOW_LIST_END when no
 // entry is left. Checks a bounded number of entries: fewer than n, even none, does not mean the
-// end. Any one thread at a time, while workers run. Returns how many.
+// end. Any thread but workers, while these run. Returns how many.
 unsigned int flow_list(struct flow_table *t, const struct flow_filter *filter, uint32_t now,
 	uint32_t *position, struct flow_view out[], unsigned int n);
 

@@ -89,6 +89,11 @@ static bool has_sa(const struct flow *f, const struct flow_filter *filter)
 	return false;
 }
 
+static bool has_rule(const struct flow_nat *nat, uint16_t number)
+{
+	return nat->rule[0] == number || nat->rule[1] == number;
+}
+
 static bool key_matches(const struct flow_key *k, const struct flow_filter *filter)
 {
 	return (filter->port == 0 || filter->port == k->port[0] || filter->port == k->port[1]) &&
@@ -104,6 +109,8 @@ bool flow_matches(const struct flow_table *t, const struct flow *f, uint32_t wor
 	       (key_matches(&f->key, filter) ||
 		       ((word & FLOW_TRANSLATED) != 0 &&
 			       key_matches(&flow_nat(t, f)->key, filter))) &&
+	       (filter->nat == 0 ||
+		       ((word & FLOW_TRANSLATED) != 0 && has_rule(flow_nat(t, f), filter->nat))) &&
 	       ((filter->sa_out == NULL && filter->ingress == 0) || has_sa(f, filter));
 }
 
@@ -152,6 +159,7 @@ unsigned int flow_list(struct flow_table *t, const struct flow_filter *filter, u
 	uint32_t i = *position, last = load(&t->n_filled);
 
 	// A flow that is live from here on is not reused before the end.
+	pthread_mutex_lock(&t->reading);
 	rte_rcu_qsbr_thread_online(t->qsbr, t->reader);
 	for (unsigned int looks = 0; i < last && looks < LIST_LOOKS && found < n; looks++) {
 		const struct flow *f = &t->entry[++i];
@@ -161,6 +169,7 @@ unsigned int flow_list(struct flow_table *t, const struct flow_filter *filter, u
 			view_fill(&out[found++], t, f, word, now);
 	}
 	rte_rcu_qsbr_thread_offline(t->qsbr, t->reader);
+	pthread_mutex_unlock(&t->reading);
 	*position = i < last ? i : FLOW_LIST_END;
 	return found;
 }

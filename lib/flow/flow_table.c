@@ -90,6 +90,7 @@ struct flow_table *flow_table_new(const struct flow_params *p, const struct flow
 	t->unestablished_max = p->capacity / FLOW_HOLDER_SHARE;
 	t->qsbr = p->qsbr;
 	t->reader = p->reader;
+	t->reading = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	flow_table_configure(t, c);
 	workers_init(t);
 	flow_pool_fill(t, FILL_FIRST + (SPARE + STORE) * t->n_workers);
@@ -151,8 +152,10 @@ const struct flow_nat *flow_nat_of(const struct flow_table *t, const struct flow
 
 void flow_table_free(struct flow_table *t)
 {
-	if (t != NULL)
+	if (t != NULL) {
 		flow_bindings_free(t);
+		free(t->shares);
+	}
 	if (t != NULL && t->nat != NULL)
 		munmap(t->nat, nat_len(t));
 	if (t != NULL && t->memory != NULL)

@@ -2,6 +2,8 @@
 // The inside of the flow table, for the files of this folder.
 #pragma once
 
+#include <pthread.h>
+
 #include <rte_vect.h>
 
 #include "flow.h"
@@ -76,7 +78,9 @@ struct flow_table {
 	struct rte_rcu_qsbr *qsbr;
 	unsigned int reader;
 	struct flow_sources sources;
-	struct flow_ports ports; // set with nat
+	struct flow_ports ports;    // set with nat
+	struct flow_shares *shares; // flow_share.h; NULL: nothing has been counted
+	pthread_mutex_t reading;    // of the thread that is the reader
 	void *memory;
 	size_t memory_len;
 	size_t nat_filled; // octets that the kernel has cleared, read by the control thread alone

@@ -6,6 +6,7 @@
 #include "collect.h"
 #include "control.h"
 #include "decisions.h"
+#include "flow_share.h"
 
 static const char *rule_port(const struct snapshot *s, uint32_t port)
 {
@@ -99,5 +100,31 @@ bool collect_nat(void *view, const struct control *c, unsigned int i)
 	};
 	snprintf(v->name, sizeof(v->name), "%s", r->name);
 	nat_to(v, r);
+	return true;
+}
+
+bool collect_nat_addresses(void *view, const struct control *c, unsigned int i)
+{
+	const struct flow_share *s = flow_share_at(c->flows, i);
+	struct nat_addresses_view *v = view;
+
+	if (s == NULL)
+		return false;
+
+	const struct nat_rule *rule = nat_set_numbered(c->snapshot->nat, s->rule);
+
+	*v = (struct nat_addresses_view){
+		.addr = s->addr,
+		.proto = s->proto,
+		.bindings = s->bindings,
+		.ports = s->ports,
+		.to = s->to,
+		.to_port = rte_be_to_cpu_16(s->to_port),
+		.to_ports = s->to_ports,
+		.ports_max = rule != NULL ? nat_rule_ports(rule) : 0,
+		.client = s->client,
+		.client_bindings = s->client_bindings,
+	};
+	snprintf(v->nat, sizeof(v->nat), "%s", rule != NULL ? rule->name : "");
 	return true;
 }

@@ -26,6 +26,7 @@ enum kind {
 	SPI,
 	FLOW_STATE,
 	FLOW_SA,
+	NAT_RULE,
 	SA_NAME,
 	POLICY_NAME,
 	PORT_NAME,
@@ -91,6 +92,14 @@ static bool flow_sa_parse(struct flow_filter *f, const struct snapshot *s, const
 	return f->sa_out != NULL || f->ingress != 0;
 }
 
+static bool nat_rule_parse(uint16_t *number, const struct snapshot *s, const char *value)
+{
+	for (unsigned int i = 0; i < nat_set_count(s->nat); i++)
+		if (strcmp(nat_set_at(s->nat, i)->name, value) == 0)
+			*number = nat_set_at(s->nat, i)->number;
+	return *number != 0;
+}
+
 static bool has_policy(const struct snapshot *s, const char *name)
 {
 	const struct spd_policy *p;
@@ -153,6 +162,8 @@ static bool value_parse(void *to, enum kind kind, const struct snapshot *s, cons
 		return flow_state_parse(to, value);
 	case FLOW_SA:
 		return flow_sa_parse(to, s, value);
+	case NAT_RULE:
+		return nat_rule_parse(to, s, value);
 	case SA_NAME:
 		snprintf(to, TRACE_FILTER_NAME_MAX, "%s", value);
 		return flow_sa_parse(&(struct flow_filter){0}, s, value);
@@ -198,6 +209,7 @@ static const struct filter_key flow_keys[] = {
 	{"state", FLOW_STATE, FLOW(state),
 		"a state that the list of flows can show, such as tcp_established"},
 	{"sa", FLOW_SA, 0, 0, "the name of an SA"},
+	{"nat", NAT_RULE, FLOW(nat), "the name of a rule of nat"},
 };
 
 static const struct filter_key match_keys[] = {

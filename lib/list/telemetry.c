@@ -89,7 +89,9 @@ static const struct command {
 	{"device_counters",
 		"Counters of the driver of a port. Parameters: number of the first; name=",
 		device_counters_page},
-	{"flows", "Flows. Parameters: number of the first; address=, port=, proto=, state=, sa=",
+	{"flows",
+		"Flows. Parameters: number of the first; address=, port=, proto=, state=, sa=, "
+		"nat=",
 		flow_page},
 	{"ike_sa", "A security association of IKE. Parameters: 0; name=", ike_sa_page},
 	{"match",

@@ -12,6 +12,7 @@
 #include "nat_model.h"
 
 #define NAT_NAME_MAX 32
+#define NAT_PORT_MIN 1024 // of the ports that a rule for sources chooses from, if it gives none
 
 struct nat_rule {
 	char name[NAT_NAME_MAX];
@@ -28,6 +29,12 @@ struct nat_rule {
 	uint32_t per_source, per_peer;
 	uint16_t number; // names it in flows and counters; not 0
 };
+
+// How many ports a rule for sources chooses from.
+static inline uint32_t nat_rule_ports(const struct nat_rule *r)
+{
+	return r->port_min != 0 ? r->port_max - r->port_min + 1u : UINT16_MAX + 1u - NAT_PORT_MIN;
+}
 
 struct nat_set;
 

@@ -69,7 +69,7 @@ class Completion(unittest.TestCase):
     def test_filters(self):
         for command in ("show", "flush"):
             words = complete("culvertctl", command, "flows", "")
-            self.assertEqual(words, ["address", "port", "proto", "state", "sa"])
+            self.assertEqual(words, ["address", "port", "proto", "state", "sa", "nat"])
             for word in words:
                 self.assertTrue(takes(command, "flows", word, "1"), word)
         self.assertEqual(complete("culvertctl", "flush", ""), ["flows", "neighbours"])

@@ -575,7 +575,7 @@ class Filters(Case):
         for verb in ("show", "flush"):
             for words, message in (
                     (["prot", "tcp"], 'unknown filter "prot", must be one of: '
-                                      "address port proto state sa\n"),
+                                      "address port proto state sa nat\n"),
                     (["port", "1", "all"], 'unknown filter "all"'),
                     ([""], 'unknown filter ""'),
                     (["port"], "filter port needs a value"),
@@ -716,7 +716,7 @@ class CommandLine(Case):
             self.assertIn(word, out)
         for word in ("--once", "reload", "Flow filters", "Lists for show"):
             self.assertNotIn(word, out)
-        self.assertIn("  neighbours  neighbours (ARP, ND)", self.ctl("show", "--help"))
+        self.assertIn("  neighbours     neighbours (ARP, ND)", self.ctl("show", "--help"))
         commands = re.findall(r"(?m)^  ([\w-]+)", self.ctl("help").split("\n\n")[2])
         for command in commands:
             self.assertIn(f"Usage: culvertctl [OPTION]... {command}", self.ctl("help", command))
@@ -766,7 +766,7 @@ class CommandLine(Case):
                 self.assertIn(f'did you mean "{nearest}"?', err)
             else:
                 self.assertNotIn("did you mean", err)
-            self.assertIn("\n  workers     workers, ", err)
+            self.assertIn("\n  workers        workers, ", err)
 
     def test_devices(self):
         cards = [path for path in glob.glob("/sys/bus/pci/devices/*")

@@ -14,7 +14,7 @@ import field_def
 
 FIELDS = field_def.fields()
 PAGE = "docs/metrics.md"
-TABLE = re.compile(r"<!-- lists: ([a-z, ]+) -->\n(.*?)<!-- end -->\n", re.DOTALL)
+TABLE = re.compile(r"<!-- lists: ([a-z_, ]+) -->\n(.*?)<!-- end -->\n", re.DOTALL)
 
 
 def of(what):

@@ -5,6 +5,7 @@
 
 #include "flow_binding.h"
 #include "flow_port.h"
+#include "flow_share.h"
 #include "flows.h"
 
 #define PUBLIC  0xc6336401 // 198.51.100.1
@@ -245,6 +246,108 @@ static void test_view(void **state)
 	assert_int_equal(view.translation.to.src_port, to.src_port);
 	assert_int_equal(view.translation.to.dst_port, to.dst_port);
 	assert_int_equal(view.translation.rule[1], 9);
+	// By the rule of either end.
+	for (uint16_t rule = 7; rule <= 9; rule++) {
+		filter.nat = rule;
+		position = FLOW_LIST_START;
+		assert_int_equal(flow_list(s.t, &filter, 0, &position, &view, 1), rule != 8);
+	}
+	flows_fini(&s);
+}
+
+// A scan in steps; its results stay until the next one is complete.
+static void shares_scan(struct flows *s, uint64_t *now)
+{
+	*now += 5000;
+	for (unsigned int i = 0; i < 10; i++)
+		flow_shares_tick(s->t, *now);
+}
+
+static const struct flow_share *share_of(const struct flows *s, uint32_t addr)
+{
+	const struct ip_addr a = ip_addr_from_v4(rte_cpu_to_be_32(addr));
+	const struct flow_share *share;
+
+	for (unsigned int i = 0; (share = flow_share_at(s->t, i)) != NULL; i++)
+		if (ip_addr_equal(&share->addr, &a))
+			return share;
+	return NULL;
+}
+
+// A connection of a client to a server, by a port of an address.
+static struct flow *binding(
+	struct flows *s, uint32_t client, uint32_t server, uint32_t addr, uint16_t port)
+{
+	struct flow_pkt p = udp(client, port, server, 53);
+	const struct ip_ends to = ends(addr, port, server, 53);
+	struct flow *f;
+
+	assert_int_equal(insert(s, &p, &to, &f), DROP_NONE);
+	return f;
+}
+
+// Ports in use, the destination and the client with most of them, by address.
+static void test_shares(void **state)
+{
+	const struct flow_share *share;
+	struct flow *first[30];
+	uint64_t now = 0;
+	struct flows s;
+
+	(void)state;
+	init(&s);
+	shares_scan(&s, &now);
+	assert_null(flow_share_at(s.t, 0));
+	for (uint16_t i = 0; i < 30; i++) // of 3 clients: 15, 10 and 5
+		first[i] = binding(&s, HOST_A + (i >= 15) + (i >= 25), HOST_B, PUBLIC, 2000 + i);
+	for (uint16_t i = 0; i < 12; i++) // by ports that are in use towards the other server
+		binding(&s, HOST_A + 1, HOST_B + 1, PUBLIC, 2010 + i);
+	for (uint16_t i = 0; i < 5; i++)
+		binding(&s, HOST_A, HOST_B, PUBLIC + 1, 3000 + i);
+	flow_shares_tick(s.t, now + 1);
+	assert_null(flow_share_at(s.t, 0)); // it is not yet time
+	shares_scan(&s, &now);
+	share = flow_share_at(s.t, 0); // the one with most
+	assert_ptr_equal(share, share_of(&s, PUBLIC));
+	assert_int_equal(share->proto, IPPROTO_UDP);
+	assert_int_equal(share->bindings, 42);
+	assert_int_equal(share->ports, 30);
+	assert_int_equal(share->to_ports, 30);
+	assert_int_equal(ip_addr_v4(&share->to), RTE_BE32(HOST_B));
+	assert_int_equal(share->to_port, RTE_BE16(53));
+	assert_int_equal(share->rule, 9);
+	assert_int_equal(share->client_bindings, 22); // 10 and 12
+	assert_int_equal(ip_addr_v4(&share->client), RTE_BE32(HOST_A + 1));
+	share = share_of(&s, PUBLIC + 1);
+	assert_int_equal(share->bindings, 5);
+	assert_int_equal(share->ports, 5);
+	assert_int_equal(share->client_bindings, 5);
+	assert_null(flow_share_at(s.t, 2));
+	for (unsigned int i = 0; i < 30; i++)
+		flow_remove(s.t, 0, first[i], 0);
+	shares_scan(&s, &now);
+	share = share_of(&s, PUBLIC);
+	assert_int_equal(share->bindings, 12);
+	assert_int_equal(share->ports, 12);
+	assert_int_equal(ip_addr_v4(&share->to), RTE_BE32(HOST_B + 1));
+	flows_fini(&s);
+}
+
+// Beyond the room for addresses others are still counted.
+static void test_shares_bounded(void **state)
+{
+	uint64_t now = 0;
+	unsigned int n = 0;
+	struct flows s;
+
+	(void)state;
+	init(&s);
+	for (uint16_t i = 0; i < FLOW_SHARES_MAX + 100; i++)
+		binding(&s, HOST_A + i, HOST_B, PUBLIC + i, 2000);
+	shares_scan(&s, &now);
+	while (flow_share_at(s.t, n) != NULL)
+		assert_int_equal(flow_share_at(s.t, n++)->ports, 1);
+	assert_int_equal(n, FLOW_SHARES_MAX);
 	flows_fini(&s);
 }
 
@@ -370,6 +473,8 @@ int main(void)
 		cmocka_unit_test(test_ends_are_used_once),
 		cmocka_unit_test(test_redecided_by_either_key),
 		cmocka_unit_test(test_view),
+		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_shares_bounded),
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_full_of_translated_flows),
 	};
