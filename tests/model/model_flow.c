@@ -6,6 +6,7 @@
 // follows from the facts, a flow is unlinked once and stays unlinked, it counts for its source
 // exactly while its word has the bit; the copies of the word are equal to it in the end; and a
 // decision is never mixed from two, of one snapshot or of two.
+#include "flow_table.h"
 #include "ct_tcp.c"
 
 #include <netinet/in.h>
@@ -249,7 +250,7 @@ void model_setup(unsigned int scenario)
 	model->flow.key.addr[SERVER].b[15] = 2;
 	model->flow.key.proto = s->proto;
 	model->bucket.tag[0] = 1;
-	model->bucket.number[0] = 1;
+	model->bucket.place[0] = FLOW_LINES + offsetof(struct flow, dir) / sizeof(struct flow_dir);
 	first = packet(s->before[0], s->proto);
 	model->flow.word = ct_begin(table, &first, &reason) | FLOW_COUNTED | FLOW_OF_SOURCE;
 	flow_word_show(&model->flow);
