@@ -45,12 +45,21 @@ static void add(const struct worker *w, const struct pkt *p, struct port_choice 
 	}
 }
 
+// Whether a free port must not be passed over: the sender chose it, or there are few others.
+static bool is_wanted(const struct flow_pkt *fp, const struct port_choice *c, rte_be16_t port)
+{
+	return port == fp->key.port[fp->dir] || max_of(c->rule) - min_of(c->rule) < FLOW_PORT_BLOCK;
+}
+
 // Takes one of the ports that are tried.
 static bool take(struct worker *w, const struct flow_pkt *fp, const struct port_choice *c)
 {
 	struct ip_ends *to = &w->translation.to;
-	const unsigned int found = flow_ports_find(w->flows, c->hash, c->n);
+	unsigned int found = flow_ports_find(w->flows, c->hash, c->n);
 
+	for (unsigned int i = 0; i < found; i++)
+		if (is_wanted(fp, c, c->port[i]) && flow_port_is_free(w->flows, fp, to, c->port[i]))
+			found = i;
 	if (found == c->n)
 		return false;
 	to->src_port = c->port[found];
@@ -61,9 +70,9 @@ static bool take(struct worker *w, const struct flow_pkt *fp, const struct port_
 
 // The same, from one port on to the end.
 static bool take_of(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
-	uint32_t first, uint32_t end)
+	const struct nat_rule *rule, uint32_t first, uint32_t end)
 {
-	struct port_choice c = {.next = first};
+	struct port_choice c = {.rule = rule, .next = first};
 	bool found = false;
 
 	while (c.next < end && !found) {
@@ -88,7 +97,7 @@ static bool take_of_blocks(struct worker *w, const struct pkt *p, const struct f
 		const uint32_t start = block * FLOW_PORT_BLOCK;
 
 		if (!flow_port_block_is_full(w->flows, w->translation.towards, block)) {
-			if (take_of(w, p, fp, RTE_MAX(min, start),
+			if (take_of(w, p, fp, rule, RTE_MAX(min, start),
 				    RTE_MIN(max + 1, start + FLOW_PORT_BLOCK)))
 				return true;
 			tried++;
@@ -143,7 +152,7 @@ enum drop translate_port(struct worker *w, const struct pkt *p, const struct flo
 	if (is_limited(w, p, fp, c->rule))
 		return DROP_NAT_LIMIT;
 	end = RTE_MIN(max_of(c->rule) + 1, c->next + TRIED);
-	return take(w, fp, c) || take_of(w, p, fp, c->next, end) ||
+	return take(w, fp, c) || take_of(w, p, fp, c->rule, c->next, end) ||
 			       take_of_blocks(w, p, fp, c->rule, c->next - 1)
 		       ? DROP_NONE
 		       : DROP_NAT_PORTS;

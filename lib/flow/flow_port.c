@@ -72,25 +72,42 @@ void flow_port_count(struct flow_table *t, struct flow *f, uint32_t word,
 		more, memory_order_relaxed);
 }
 
-// Whether a key has a slot, or can get none. That another key has the same tag is too unlikely to
-// look at entries.
-static bool is_taken(const struct flow_table *t, uint32_t hash)
+// Whether a key can get no slot.
+static bool is_full(const struct flow_table *t, uint32_t hash)
 {
-	const struct bucket *first = flow_first_bucket(t, hash);
-	const struct bucket *second = flow_second_bucket(t, hash);
+	return (bucket_match(flow_first_bucket(t, hash), TAG_EMPTY) |
+		       bucket_match(flow_second_bucket(t, hash), TAG_EMPTY)) == 0;
+}
 
-	return (bucket_match(first, tag_of(hash)) | bucket_match(second, tag_of(hash))) != 0 ||
-	       (bucket_match(first, TAG_EMPTY) | bucket_match(second, TAG_EMPTY)) == 0;
+// Whether a key has a slot, or another one with the same tag.
+static bool is_tagged(const struct flow_table *t, uint32_t hash)
+{
+	return (bucket_match(flow_first_bucket(t, hash), tag_of(hash)) |
+		       bucket_match(flow_second_bucket(t, hash), tag_of(hash))) != 0;
+}
+
+static struct flow_pkt reply_to_port(const struct flow_table *t, const struct flow_pkt *p,
+	const struct ip_ends *to, rte_be16_t port)
+{
+	const struct ip_ends ends = {
+		to->src, to->dst, port, p->key.asker != 0 ? port : to->dst_port};
+
+	return flow_reply_to(t, p, &ends); // prefetches its first bucket
+}
+
+bool flow_port_is_free(const struct flow_table *t, const struct flow_pkt *p,
+	const struct ip_ends *to, rte_be16_t port)
+{
+	struct flow_pkt reply = reply_to_port(t, p, to, port);
+
+	return !is_full(t, reply.hash) && flow_find(t, &reply) == NULL;
 }
 
 void flow_ports_begin(const struct flow_table *t, const struct flow_pkt *p,
 	const struct ip_ends *to, const rte_be16_t port[], unsigned int n, uint32_t hash[])
 {
 	for (unsigned int i = 0; i < n; i++) {
-		const struct ip_ends ends = {
-			to->src, to->dst, port[i], p->key.asker != 0 ? port[i] : to->dst_port};
-
-		hash[i] = flow_reply_to(t, p, &ends).hash; // prefetches its first bucket
+		hash[i] = reply_to_port(t, p, to, port[i]).hash;
 		rte_prefetch0(flow_second_bucket(t, hash[i]));
 	}
 }
@@ -98,7 +115,7 @@ void flow_ports_begin(const struct flow_table *t, const struct flow_pkt *p,
 unsigned int flow_ports_find(const struct flow_table *t, const uint32_t hash[], unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
-		if (!is_taken(t, hash[i]))
+		if (!is_tagged(t, hash[i]) && !is_full(t, hash[i]))
 			return i;
 	return n;
 }

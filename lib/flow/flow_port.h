@@ -31,5 +31,10 @@ void flow_ports_begin(const struct flow_table *t, const struct flow_pkt *p,
 	const struct ip_ends *to, const rte_be16_t port[], unsigned int n, uint32_t hash[]);
 
 // Which of them is the first that no flow, translated or not, has towards the destination; n: each
-// is in use. Only flow_insert() makes sure.
+// is in use, or, which is rare, seems so: tags are compared, and no keys. Only flow_insert() makes
+// sure that it is free.
 unsigned int flow_ports_find(const struct flow_table *t, const uint32_t hash[], unsigned int n);
+
+// Whether no flow has that port: compares keys, and so reads an entry if the port seems in use.
+bool flow_port_is_free(const struct flow_table *t, const struct flow_pkt *p,
+	const struct ip_ends *to, rte_be16_t port);

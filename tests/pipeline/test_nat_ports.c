@@ -264,7 +264,8 @@ static void test_host_and_client_with_one_port(void **state)
 	gateway_free(g);
 }
 
-static bool free_once; // the next look-up of ports takes the first one for free
+// The result of the next look-up of ports.
+static enum { TRUTH, FIRST_FREE, ALL_TAKEN } result;
 
 unsigned int __real_flow_ports_find(
 	const struct flow_table *t, const uint32_t hash[], unsigned int n);
@@ -274,10 +275,12 @@ unsigned int __wrap_flow_ports_find(
 unsigned int __wrap_flow_ports_find(
 	const struct flow_table *t, const uint32_t hash[], unsigned int n)
 {
-	const bool free = free_once;
+	const unsigned int found = result == FIRST_FREE  ? 0
+				   : result == ALL_TAKEN ? n
+							 : __real_flow_ports_find(t, hash, n);
 
-	free_once = false;
-	return free ? 0 : __real_flow_ports_find(t, hash, n);
+	result = TRUTH;
+	return found;
 }
 
 // A worker finds a port free that another one takes before it.
@@ -287,10 +290,30 @@ static void test_port_taken_meanwhile(void **state)
 
 	(void)state;
 	assert_int_equal(port_of(g, LAN, CLIENT, 7000, SERVER), 7000);
-	free_once = true;
+	result = FIRST_FREE;
 	assert_int_not_equal(port_of(g, LAN, OTHER, 7000, SERVER), 7000);
-	assert_false(free_once);
+	assert_int_equal(result, TRUTH);
 	gateway_free(g);
+}
+
+// A port seems in use because of another key with the same tag: it is kept if the sender chose it,
+// and found if the rule has no other.
+static void test_port_seems_taken(void **state)
+{
+	static const struct {
+		const char *rule;
+		uint16_t port;
+	} cases[] = {{RULE(""), 7000}, {RULE("to_port = \"5000\";"), 5000}};
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(cases); i++) {
+		struct gateway *g = gateway_of(cases[i].rule);
+
+		result = ALL_TAKEN;
+		assert_int_equal(port_of(g, LAN, CLIENT, 7000, SERVER), cases[i].port);
+		assert_int_equal(result, TRUTH);
+		gateway_free(g);
+	}
 }
 
 int main(void)
@@ -307,6 +330,7 @@ int main(void)
 		pipeline_test(test_netmap_keeps_ports),
 		pipeline_test(test_host_and_client_with_one_port),
 		pipeline_test(test_port_taken_meanwhile),
+		pipeline_test(test_port_seems_taken),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
