@@ -8,7 +8,10 @@
 
 #include <rte_pause.h>
 
-#define BUCKET_PREFERRED 4 // flows in the first bucket from which on the second is considered
+// Slots in use of the first bucket from which on the second is considered: fewer for translated
+// flows, whose two keys fill buckets.
+#define BUCKET_PREFERRED     5
+#define BUCKET_PREFERRED_NAT 4
 
 // The entry has one of the keys.
 static bool has_key(const struct flow_table *t, const struct flow *f, const struct flow_key *key)
@@ -116,12 +119,13 @@ static unsigned int bucket_fill(const struct bucket *b)
 }
 
 // The first bucket unless it is well filled: most look-ups then end there.
-static struct bucket *choose_bucket(const struct flow_table *t, uint32_t hash)
+static struct bucket *choose_bucket(
+	const struct flow_table *t, uint32_t hash, unsigned int preferred)
 {
 	struct bucket *first = flow_first_bucket(t, hash), *second = flow_second_bucket(t, hash);
 	unsigned int fill = bucket_fill(first);
 
-	return fill < BUCKET_PREFERRED || bucket_fill(second) >= fill ? first : second;
+	return fill < preferred || bucket_fill(second) >= fill ? first : second;
 }
 
 // Under its lock, if it has room: makes the entry visible to look-ups by one of its keys.
@@ -254,8 +258,8 @@ static int link_entry(struct flow_table *t, struct flow *f, uint32_t word, uint3
 
 	buckets_lock(t, &locked, f->hash, nat != NULL ? &nat->hash : NULL);
 	*place = place_find(t, f->hash, &f->key);
-	first = choose_bucket(t, f->hash);
-	second = nat != NULL ? choose_bucket(t, nat->hash) : NULL;
+	first = choose_bucket(t, f->hash, nat != NULL ? BUCKET_PREFERRED_NAT : BUCKET_PREFERRED);
+	second = nat != NULL ? choose_bucket(t, nat->hash, BUCKET_PREFERRED_NAT) : NULL;
 	if (*place != 0)
 		rc = -EEXIST;
 	else if (nat != NULL && place_find(t, nat->hash, &nat->key) != 0)

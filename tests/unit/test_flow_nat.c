@@ -457,7 +457,9 @@ static void test_full_of_translated_flows(void **state)
 			;
 		before = page_faults();
 	}
+#ifndef __SANITIZE_ADDRESS__ // its own memory
 	assert_in_range(page_faults() - before, 0, 100);
+#endif
 	assert_int_equal(flow_count(s.t), n);
 	assert_int_equal(flow_nat_of(s.t, first)->rule[1], 9);
 	flows_fini(&s);
