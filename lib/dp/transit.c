@@ -280,12 +280,17 @@ static enum drop translated_port(
 // The rest of the slow path, and as that.
 static enum drop translated_pass(struct worker *w, struct translated *t)
 {
-	enum drop d;
+	enum drop d = DROP_NONE;
 
 	translated_restore(w, t);
 	if (t->f == NULL) // an earlier packet of this burst may have made it
 		t->f = flow_find(w->flows, t->fp);
-	d = transit_slow_path(w, t->p, t->fp, &t->f, &t->found);
+	if (t->f == NULL) // earlier packets of this burst count by now
+		d = translate_port_limit(w, t->p, t->fp, &t->port);
+	if (d == DROP_NONE)
+		d = transit_slow_path(w, t->p, t->fp, &t->f, &t->found);
+	else
+		translate_count(w, t->p, d);
 	w->translated = false;
 	return d;
 }

@@ -132,14 +132,19 @@ void translate_port_begin(struct worker *w, const struct pkt *p, const struct fl
 	flow_ports_begin(w->flows, fp, &t->to, c->port, c->n, c->hash);
 }
 
-static bool is_limited(const struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
-	const struct nat_rule *rule)
+enum drop translate_port_limit(const struct worker *w, const struct pkt *p,
+	const struct flow_pkt *fp, const struct port_choice *c)
 {
 	const struct ip_addr *source = &fp->key.addr[fp->dir];
 	const uint64_t towards = w->translation.towards;
 
-	return flow_ports_of_source(w->flows, towards, source) >= rule->per_source ||
-	       flow_ports_of_holder(w->flows, towards, worker_holder(w, p)) >= rule->per_peer;
+	if (c->rule == NULL)
+		return DROP_NONE;
+	return flow_ports_of_source(w->flows, towards, source) >= c->rule->per_source ||
+			       flow_ports_of_holder(w->flows, towards, worker_holder(w, p)) >=
+				       c->rule->per_peer
+		       ? DROP_NAT_LIMIT
+		       : DROP_NONE;
 }
 
 enum drop translate_port(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
@@ -149,7 +154,7 @@ enum drop translate_port(struct worker *w, const struct pkt *p, const struct flo
 
 	if (c->rule == NULL)
 		return DROP_NONE;
-	if (is_limited(w, p, fp, c->rule))
+	if (translate_port_limit(w, p, fp, c) != DROP_NONE)
 		return DROP_NAT_LIMIT;
 	end = RTE_MIN(max_of(c->rule) + 1, c->next + TRIED);
 	return take(w, fp, c) || take_of(w, p, fp, c->rule, c->next, end) ||

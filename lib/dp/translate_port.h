@@ -33,3 +33,7 @@ void translate_port_begin(struct worker *w, const struct pkt *p, const struct fl
 // was found.
 enum drop translate_port(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
 	const struct port_choice *c);
+
+// DROP_NAT_LIMIT: the source, or its peer, has as many ports by now as the rule allows; DROP_NONE.
+enum drop translate_port_limit(const struct worker *w, const struct pkt *p,
+	const struct flow_pkt *fp, const struct port_choice *c);
