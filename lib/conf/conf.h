@@ -246,10 +246,12 @@ static inline const char *conf_host(const struct conf *c, unsigned int i)
 static inline const struct conf_iface_addr *conf_addrs(
 	const struct conf *c, unsigned int i, unsigned int *n)
 {
-	const struct conf_tunnel *t = &c->tunnels[i - c->n_ports];
-
-	*n = i < c->n_ports ? c->ports[i].n_addrs : t->n_addrs;
-	return i < c->n_ports ? c->ports[i].addrs : t->addrs;
+	if (i < c->n_ports) {
+		*n = c->ports[i].n_addrs;
+		return c->ports[i].addrs;
+	}
+	*n = c->tunnels[i - c->n_ports].n_addrs;
+	return c->tunnels[i - c->n_ports].addrs;
 }
 
 #define CONF_PCI_NAME_MAX 20
