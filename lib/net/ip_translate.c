@@ -115,6 +115,8 @@ static void upper_put(void *l4, uint32_t len, const struct ip_layout *at, const 
 		break;
 	case IPPROTO_ICMP:
 	case IPPROTO_ICMPV6:
+		if ((at->proto == IPPROTO_ICMP) != at->v4)
+			break; // of the other family: it may have no octet
 		if (icmp_has_ident(icmp->type, at->v4)) {
 			put(&icmp->param, &to->src_port, sizeof(to->src_port), &ports);
 			*outer += ports;

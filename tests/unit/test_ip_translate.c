@@ -249,6 +249,28 @@ static void test_shorter_than_a_checksum(void **state)
 	}
 }
 
+// To the other family ICMP is a protocol without a format: none of its octets changes, nor any
+// after the packet.
+static void test_icmp_of_the_other_family(void **state)
+{
+	(void)state;
+	for (unsigned int v4 = 0; v4 < 2; v4++) {
+		struct packet p = packet_new(), before;
+		const struct ip_ends to = ends_new(v4 != 0);
+		struct ip_layout at;
+
+		while (p.v4 != (v4 != 0) || !is_icmp(p.proto) || p.off != (v4 != 0 ? 20 : 40))
+			p = packet_new();
+		p.b[v4 != 0 ? 9 : 6] = p.proto = v4 != 0 ? IPPROTO_ICMPV6 : IPPROTO_ICMP;
+		p.len = 0;
+		put16(p.b + (v4 != 0 ? 2 : 4), v4 != 0 ? p.off : 0);
+		before = p;
+		assert_true(ip_layout_read(&at, p.b));
+		ip_translate(p.b, &at, &to);
+		assert_memory_equal(p.b + p.off, before.b + before.off, sizeof(p.b) - p.off);
+	}
+}
+
 static void test_udp_lite_checksum_of_zero(void **state)
 {
 	struct packet p = packet_new();
@@ -354,6 +376,7 @@ int main(void)
 		cmocka_unit_test(test_udp_without_checksum),
 		cmocka_unit_test(test_udp_checksum_of_zero),
 		cmocka_unit_test(test_shorter_than_a_checksum),
+		cmocka_unit_test(test_icmp_of_the_other_family),
 		cmocka_unit_test(test_udp_lite_checksum_of_zero),
 		cmocka_unit_test(test_wrong_checksum_stays_wrong),
 		cmocka_unit_test(test_errors),
