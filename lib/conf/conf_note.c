@@ -298,7 +298,7 @@ static const struct conf_policy *loses(const struct conf *c, const struct conf_n
 static bool has_policy_for(const struct conf *c, const struct ip_prefix *local)
 {
 	for (const struct conf_policy *p = c->policies; p < c->policies + c->n_policies; p++)
-		if (ip_prefix_overlaps(local, &p->local))
+		if (p->action != SPD_DISCARD && ip_prefix_overlaps(local, &p->local))
 			return true;
 	return c->n_policies == 0;
 }
@@ -407,7 +407,7 @@ static void notes_source(const struct conf *c, const struct conf_nat *n, FILE *o
 	if (!tunnel && !n->to.port && !has_policy_for(c, &to)) {
 		note(out, &n->where, "nat", n->name);
 		fprintf(out, "no policy has the new addresses as local: unless an IKE daemon adds "
-			     "one, packets are dropped as no_policy\n");
+			     "one, packets are dropped\n");
 	}
 	if (lacks_address(c, n)) {
 		note(out, &n->where, "nat", n->name);

@@ -45,10 +45,11 @@ static bool is_first_this_second(struct sa_audit *a, uint16_t bit, uint32_t seco
 static void audit_post(struct worker *w, const struct pkt *p, const struct sa *sa, enum drop reason)
 {
 	const struct sa_per_worker *own = sa != NULL ? &sa->per_worker[w->id] : NULL;
+	const struct ip_view v = pkt_view(p);
 	struct event e = {.kind = EVENT_AUDIT, .port = pkt_port(w, p)};
 
 	if (!p->own)
-		e = worker_event_about(w, p, EVENT_AUDIT);
+		e = worker_event_about(w, p, &v, EVENT_AUDIT);
 	if (!p->own && !p->ip.v4)
 		e.flow_label = rte_be_to_cpu_32(pkt_ip6(p)->vtc_flow) & RTE_IPV6_HDR_FL_MASK;
 	e.reason = (uint8_t)reason;

@@ -54,7 +54,8 @@ static struct classifier_key key_of(const struct worker *w, const struct pkt *p)
 
 static void rule_post_event(struct worker *w, const struct pkt *p, unsigned int rule)
 {
-	struct event e = worker_event_about(w, p, EVENT_RULE);
+	const struct ip_view v = pkt_view(p);
+	struct event e = worker_event_about(w, p, &v, EVENT_RULE);
 
 	e.rule = rule;
 	e.generation = w->snapshot->flow_generation;

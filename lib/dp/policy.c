@@ -292,12 +292,13 @@ enum drop policy_check_clear_fragment(struct worker *w, struct pkt *p)
 static void ask_for_sa(struct worker *w, const struct pkt *p, const struct spd_policy *policy)
 {
 	struct decided *decided = decided_of_policy(w, policy->number);
+	const struct ip_view wire = translate_view_wire(w, p); // as the policy has it
 
 	if (w->now_ms < decided->next_ms)
 		return;
 	decided->next_ms = w->now_ms + ASK_AGAIN_MS;
 
-	struct event e = worker_event_about(w, p, EVENT_SA_NEEDED);
+	struct event e = worker_event_about(w, p, &wire, EVENT_SA_NEEDED);
 
 	e.policy = policy->number;
 	e.generation = w->snapshot->flow_generation;

@@ -369,7 +369,8 @@ enum drop translate_source(
 static void report_ports(
 	struct worker *w, const struct pkt *p, struct decided *decided, uint16_t rule)
 {
-	struct event e = worker_event_about(w, p, EVENT_NAT_EXHAUSTED);
+	const struct ip_view v = pkt_view(p);
+	struct event e = worker_event_about(w, p, &v, EVENT_NAT_EXHAUSTED);
 
 	if (w->now_ms < decided->next_ms)
 		return;

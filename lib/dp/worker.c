@@ -163,19 +163,18 @@ void worker_release(struct worker *w, struct rte_mbuf *m)
 	w->free_batch[w->n_free_batch++] = m;
 }
 
-struct event worker_event_about(const struct worker *w, const struct pkt *p, enum event_kind kind)
+struct event worker_event_about(
+	const struct worker *w, const struct pkt *p, const struct ip_view *v, enum event_kind kind)
 {
-	const struct ip_view v = pkt_view(p);
-
 	return (struct event){.kind = (uint8_t)kind,
 		.port = pkt_port(w, p),
-		.addr = v.src,
-		.peer = v.dst,
-		.proto = v.proto,
-		.addr_port = v.src_port,
-		.peer_port = v.dst_port,
-		.has_icmp_type = v.has_icmp_type,
-		.icmp_type = v.icmp_type};
+		.addr = v->src,
+		.peer = v->dst,
+		.proto = v->proto,
+		.addr_port = v->src_port,
+		.peer_port = v->dst_port,
+		.has_icmp_type = v->has_icmp_type,
+		.icmp_type = v->icmp_type};
 }
 
 void worker_event_post(struct worker *w, struct event *e)

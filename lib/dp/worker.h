@@ -271,8 +271,9 @@ void worker_free(struct worker *w);
 // Releases the buffer of a packet that was counted, at the end of the pass.
 void worker_release(struct worker *w, struct rte_mbuf *m);
 
-// An event about a packet: by which port it came, its addresses, protocol and ports.
-struct event worker_event_about(const struct worker *w, const struct pkt *p, enum event_kind kind);
+// An event about a packet: by which port it came, and its addresses, protocol and ports in v.
+struct event worker_event_about(
+	const struct worker *w, const struct pkt *p, const struct ip_view *v, enum event_kind kind);
 
 // Posts a best-effort event, only while the ring is less than half full: the rest is for events by
 // share. If the cause persists, it is posted again.

@@ -145,6 +145,12 @@ static const struct policy_row policy_rows[] = {
 		"note.conf:2: route \"10.1.0.1/32\": is an own address: no packet to it goes into "
 		"a "
 		"tunnel\n"},
+	{"addresses that a policy discards",
+		"policies = ( { name = \"own\"; local = \"192.0.2.1\"; action = \"bypass\"; }, "
+		"{ name = \"rest\"; action = \"discard\"; } ); nat = ( { name = \"n\"; action = "
+		"\"source\"; source = \"10.1.0.0/24\"; to = \"172.16.1.9\"; } );",
+		"note.conf:2: nat \"n\": no policy has the new addresses as local: unless an IKE "
+		"daemon adds one, packets are dropped\n"},
 	{"SA with a route of its source",
 		FAR "routes = ( { to = \"0.0.0.0/0\"; via = \"198.51.100.254\"; },"
 		    "{ to = \"0.0.0.0/0\"; via = \"192.0.2.254\"; source = \"192.0.2.1\"; } );",
@@ -191,7 +197,7 @@ static void test_rules(void **state)
 #define UNCOVERED                                                                                  \
 	"note.conf:3: nat \"n\": no policy has the new addresses as local: unless an IKE daemon "  \
 	"adds "                                                                                    \
-	"one, packets are dropped as no_policy\n"
+	"one, packets are dropped\n"
 #define SAME                                                                                       \
 	"note.conf:3: nat \"n\": nat \"first\" exchanges another prefix for the same addresses: "  \
 	"of "                                                                                      \
