@@ -328,6 +328,7 @@ static __rte_noinline void transit_translated(
 	uint16_t n_kept = 0;
 
 	policies.n = 0;
+	w->as_received = true;
 	for (uint16_t i = 0; i < n; i++) {
 		bool through;
 		enum drop d;
@@ -354,6 +355,7 @@ static __rte_noinline void transit_translated(
 	policy_search_end(w->snapshot, &policies);
 	for (uint16_t i = 0; i < n_kept; i++)
 		translated_end(w, kept[i], translated_pass(w, kept[i]));
+	w->as_received = false;
 }
 
 // Slow path of the packets of the burst at these places: their policies are looked up at once.

@@ -161,7 +161,7 @@ static const struct flow *find_back(
 {
 	const struct flow *f;
 
-	if (!flow_table_translates(w->flows) ||
+	if (!flow_table_translates(w->flows) || w->as_received ||
 		flow_pkt_read_quoted(fp, pkt_ip(p), p->ip.v4) != DROP_NONE)
 		return NULL;
 	flow_lookup_start(w->flows, fp);

@@ -188,6 +188,7 @@ struct worker {
 	bool port_may_change;                   // of its source, without a rule for sources
 	struct flow_translation translation;    // if so, the ends of packets of its flow
 	struct ip_addr translated_src;          // of the packet; of errors, that of a router
+	bool as_received;                       // errors are sent about packets before translation
 	bool natt;                              // whether any SA uses UDP encapsulation
 	bool punted;                            // packets to the host
 

@@ -114,6 +114,26 @@ static void test_in_the_burst_of_its_flow(void **state)
 	gateway_free(g);
 }
 
+// A packet from outside with the ends that a reply has after its translation is rejected: the error
+// quotes it as it was sent, with nothing of the connection's translation.
+static void test_about_untranslated_reply(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = POLICIES,
+		.more = MASQUERADE "rules = ( { name = \"out\"; action = \"accept\"; source = "
+				   "\"10.1.0.0/24\"; } ); default_action = \"reject\";"});
+	const struct ends unasked = {SERVER, 53, CLIENT, 4000};
+	struct frame f = ends_frame(LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53});
+
+	(void)state;
+	gateway_expect_sent(g, &f, WAN);
+	f = ends_frame(WAN, IPPROTO_UDP, unasked);
+	gateway_expect_drop(g, &f, DROP_RULE_REJECT);
+	expect_all_sent(g, 1, WAN);
+	assert_int_equal(be32(frame_packet(&g->sent[0]) + 12), ip_number(OWN));
+	expect_quotes(frame_packet(&g->sent[0]), unasked);
+	gateway_free(g);
+}
+
 // A datagram is sent in fragments, which wait for a host that does not answer: the client learns of
 // its own.
 static void test_held_fragments(void **state)
@@ -151,6 +171,7 @@ int main(void)
 		pipeline_test(test_about_protected_traffic),
 		pipeline_test(test_own_into_a_tunnel),
 		pipeline_test(test_in_the_burst_of_its_flow),
+		pipeline_test(test_about_untranslated_reply),
 		pipeline_test(test_held_fragments),
 	};
 
