@@ -62,7 +62,7 @@ void flow_port_count(struct flow_table *t, struct flow *f, uint32_t word,
 
 	if ((word & FLOW_TRANSLATED) == 0 || nat->towards == 0)
 		return;
-	source = of_source(nat->towards, flow_source(f, word));
+	source = of_source(nat->towards, &f->key.addr[nat->first]);
 	holder = of_holder(nat->towards, f->holder);
 	change(&t->ports.by, &source);
 	change(&t->ports.by, &holder);
