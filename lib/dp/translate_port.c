@@ -96,7 +96,8 @@ static bool take_of_blocks(struct worker *w, const struct pkt *p, const struct f
 	for (uint32_t i = first; i <= last && tried < BLOCKS_TRIED; i++) {
 		const uint32_t start = block * FLOW_PORT_BLOCK;
 
-		if (!flow_port_block_is_full(w->flows, w->translation.towards, block)) {
+		if (max - min < FLOW_PORT_BLOCK ||
+			!flow_port_block_is_full(w->flows, w->translation.towards, block)) {
 			if (take_of(w, p, fp, rule, RTE_MAX(min, start),
 				    RTE_MIN(max + 1, start + FLOW_PORT_BLOCK)))
 				return true;

@@ -49,9 +49,11 @@ static void search_entry(struct search *s, struct flow *f)
 
 	if (!flow_word_live(word))
 		return;
-	if (established && (word & FLOW_TRANSLATED) != 0) // has a port that no other may get
-		return;
 	age = established ? flow_idle(f, s->now) : elapsed(s->now, load(&f->created));
+	// It keeps the port that was chosen for it (RFC 4787 REQ-5, RFC 5382 REQ-5).
+	if (established && (word & FLOW_TRANSLATED) != 0 && age < FLOW_SPARED_MS &&
+		flow_nat(s->t, f)->towards != 0)
+		return;
 	if (established && age < s->active_low_ms)
 		return;
 	held = flows_of(s, f->holder);

@@ -162,35 +162,6 @@ static void test_record_of_a_reopened_flow(void **state)
 	flows_fini(&s);
 }
 
-// The same: its port counts no more for the client, and never did for the server.
-static void test_ports_of_a_reopened_flow(void **state)
-{
-	struct flow_pkt syn = pkt_tcp(HOST_A, 1000, HOST_B, 80, SYN, 100, 0);
-	const struct flow_pkt reset = pkt_tcp(HOST_B, 80, PUBLIC, 2000, RST | ACK, 0, 101),
-			      again = pkt_tcp(HOST_B, 80, PUBLIC, 2000, SYN, 500, 0);
-	struct flow_translation translation = {
-		.to = ends(PUBLIC, 2000, HOST_B, 80), .rule = {7}};
-	const struct ip_addr *client, *server;
-	struct flows s;
-	struct flow *f, *same;
-
-	(void)state;
-	init(&s);
-	flow_lookup_start(s.t, &syn);
-	translation.towards = flow_towards(s.t, &syn, &translation.to);
-	client = &syn.key.addr[syn.dir];
-	server = &syn.key.addr[!syn.dir];
-	assert_int_equal(flow_insert(s.t, 0, &syn, &translation, 0, 0, &f), DROP_NONE);
-	assert_int_equal(flows_pass(&s, 0, &syn, 0, &same), DROP_NONE);
-	assert_int_equal(flows_pass(&s, 0, &reset, 1, &same), DROP_NONE);
-	assert_int_equal(flows_pass(&s, 0, &again, 2, &same), DROP_NONE);
-	assert_int_equal(flows_count(&s).reopened, 1);
-	flow_remove(s.t, 0, f, 0);
-	assert_int_equal(flow_ports_of_source(s.t, translation.towards, client), 0);
-	assert_int_equal(flow_ports_of_source(s.t, translation.towards, server), 0);
-	flows_fini(&s);
-}
-
 static void test_ends_are_used_once(void **state)
 {
 	struct flow_pkt a = udp(HOST_A, 1000, HOST_B, 53), b = udp(HOST_A + 1, 1000, HOST_B, 53),
@@ -501,7 +472,6 @@ int main(void)
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_records),
 		cmocka_unit_test(test_record_of_a_reopened_flow),
-		cmocka_unit_test(test_ports_of_a_reopened_flow),
 		cmocka_unit_test(test_ends_are_used_once),
 		cmocka_unit_test(test_redecided_by_either_key),
 		cmocka_unit_test(test_view),

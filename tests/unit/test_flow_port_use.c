@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ports of translated connections: how many a source has, and that a full table leaves them.
+#include "flow_nat.h"
+#include "flow_port.h"
+#include "flows.h"
+
+#define PUBLIC 0xc6336401 // 198.51.100.1
+
+static struct ip_ends ends(uint32_t src, uint16_t sport, uint32_t dst, uint16_t dport)
+{
+	return (struct ip_ends){ip_addr_from_v4(rte_cpu_to_be_32(src)),
+		ip_addr_from_v4(rte_cpu_to_be_32(dst)), rte_cpu_to_be_16(sport),
+		rte_cpu_to_be_16(dport)};
+}
+
+static void init(struct flows *s, uint32_t capacity)
+{
+	flows_init(s, capacity, 1, NULL);
+	assert_int_equal(flow_table_translate(s->t), 0);
+}
+
+// A server reopens a connection, which ends then: its port counts no more for the client, and never
+// did for the server.
+static void test_ports_of_a_reopened_flow(void **state)
+{
+	struct flow_pkt syn = pkt_tcp(HOST_A, 1000, HOST_B, 80, SYN, 100, 0);
+	const struct flow_pkt reset = pkt_tcp(HOST_B, 80, PUBLIC, 2000, RST | ACK, 0, 101),
+			      again = pkt_tcp(HOST_B, 80, PUBLIC, 2000, SYN, 500, 0);
+	struct flow_translation translation = {.to = ends(PUBLIC, 2000, HOST_B, 80), .rule = {7}};
+	const struct ip_addr *client, *server;
+	struct flows s;
+	struct flow *f, *same;
+
+	(void)state;
+	init(&s, 10000);
+	flow_lookup_start(s.t, &syn);
+	translation.towards = flow_towards(s.t, &syn, &translation.to);
+	client = &syn.key.addr[syn.dir];
+	server = &syn.key.addr[!syn.dir];
+	assert_int_equal(flow_insert(s.t, 0, &syn, &translation, 0, 0, &f), DROP_NONE);
+	assert_int_equal(flows_pass(&s, 0, &syn, 0, &same), DROP_NONE);
+	assert_int_equal(flows_pass(&s, 0, &reset, 1, &same), DROP_NONE);
+	assert_int_equal(flows_pass(&s, 0, &again, 2, &same), DROP_NONE);
+	assert_int_equal(flows_count(&s).reopened, 1);
+	flow_remove(s.t, 0, f, 0);
+	assert_int_equal(flow_ports_of_source(s.t, translation.towards, client), 0);
+	assert_int_equal(flow_ports_of_source(s.t, translation.towards, server), 0);
+	flows_fini(&s);
+}
+
+// Fills the table with established connections at time 0; their ports are chosen, or the clients'.
+static uint32_t fill(struct flows *s, uint32_t n, bool chosen)
+{
+	uint32_t made = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct flow_pkt p = pkt_udp(HOST_A + i, 1000, HOST_B, 53);
+		const struct flow_pkt reply =
+			pkt_udp(HOST_B, 53, PUBLIC + i / 50000, (uint16_t)(1024 + i % 50000));
+		struct flow_translation translation = {.rule = {7},
+			.to = ends(PUBLIC + i / 50000, (uint16_t)(1024 + i % 50000), HOST_B, 53)};
+		struct flow *f;
+
+		flow_lookup_start(s->t, &p);
+		if (chosen)
+			translation.towards = flow_towards(s->t, &p, &translation.to);
+		if (flow_insert(s->t, 0, &p, &translation, s->holder, 0, &f) != DROP_NONE)
+			continue;
+		made++;
+		assert_int_equal(flows_pass(s, 0, &p, 0, &f), DROP_NONE);
+		assert_int_equal(flows_pass(s, 0, &reply, 0, &f), DROP_NONE);
+	}
+	return made;
+}
+
+// Fills the table, and opens connections of another holder at a time. Returns how many of the
+// first ones are gone then.
+static uint32_t gone(bool chosen, uint32_t now)
+{
+	const uint32_t capacity = 4096, tried = capacity + capacity / 2, others = 2000;
+	uint32_t left = 0, made;
+	struct flows s;
+
+	init(&s, capacity);
+	made = fill(&s, tried, chosen);
+	assert_true(made >= capacity);
+	s.holder = 3;
+	for (uint32_t i = 0; i < others; i++) {
+		const struct flow_pkt p = pkt_udp(HOST_A + 100000 + i, 1000, HOST_B, 53);
+		struct flow *f;
+
+		if (flows_pass(&s, 0, &p, now, &f) == DROP_NONE)
+			flows_establish(&s, 100000 + i, now);
+		rte_rcu_qsbr_quiescent(s.qsbr, 0);
+	}
+	for (uint32_t i = 0; i < tried; i++)
+		left += flows_has(&s, i);
+	flows_fini(&s);
+	return made - left;
+}
+
+// An established connection keeps its port, unless it was idle for hours; one without a chosen port
+// leaves a full table as any other does.
+static void test_full_table(void **state)
+{
+	(void)state;
+	assert_int_equal(gone(true, FLOW_SPARED_MS - 1000), 0);
+	assert_true(gone(true, FLOW_SPARED_MS + 1000) > 500);
+	assert_true(gone(false, FLOW_SPARED_MS - 1000) > 500);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ports_of_a_reopened_flow), cmocka_unit_test(test_full_table)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
