@@ -53,17 +53,28 @@ static bool is_end_of_another(
 	return false;
 }
 
+// Whether a rule of nat gives packets for addresses of the prefix another destination.
+static bool is_translated(const struct conf *c, const struct ip_prefix *local)
+{
+	for (const struct conf_nat *n = c->nat; n < c->nat + c->n_nat; n++)
+		if (n->action != NAT_ACCEPT && n->end == NAT_TO &&
+			ip_prefix_overlaps(local, &n->match.destination))
+			return true;
+	return false;
+}
+
 static bool is_tunnel(const struct conf *c, const struct conf_policy *p)
 {
 	return p->action == SPD_PROTECT && c->sas[p->sa_out].opt.mode == SA_TUNNEL;
 }
 
-// Packets out of a tunnel go to the protected side, or into another tunnel.
+// Packets out of a tunnel go to the protected side, once translated, or into another tunnel.
 static void note_local(const struct conf *c, const struct conf_policy *p, FILE *out)
 {
 	char local[IP_PREFIX_STRLEN];
 
-	if (is_inside(c, &p->local) || is_end_of_another(c, p, &p->local, true))
+	if (is_inside(c, &p->local) || is_translated(c, &p->local) ||
+		is_end_of_another(c, p, &p->local, true))
 		return;
 	note(out, &p->where, "policy", p->name);
 	fprintf(out,

@@ -99,6 +99,10 @@ struct policy_row {
 	"note.conf:2: policy \"b\": no protected port or route leads to local 10.9.0.0/24: "       \
 	"packets out of the tunnel have no destination\n"
 
+#define NETMAP(prefix)                                                                             \
+	"nat = ( { name = \"n\"; action = \"netmap\"; destination = \"" prefix                     \
+	"\"; to = \"10.1.0.0/24\"; } );"
+
 static const struct policy_row policy_rows[] = {
 	{"tunnel", TUNNEL, NULL},
 	{"SAs alone", SAS, "note.conf:2: sa \"from-b\": no policy uses it\n"},
@@ -109,6 +113,11 @@ static const struct policy_row policy_rows[] = {
 	{"local behind a route",
 		SAS PROTECT(ENDS("10.9.0.0/24", "10.2.0.0/24")) ROUTE("10.9.0.0/16", "10.1.0.254"),
 		NULL},
+	{"local that netmap replaces",
+		SAS PROTECT(ENDS("10.9.0.0/24", "10.2.0.0/24")) NETMAP("10.9.0.0/24"), NULL},
+	{"local beside what netmap replaces",
+		SAS PROTECT(ENDS("10.9.0.0/24", "10.2.0.0/24")) NETMAP("10.8.0.0/24"),
+		LOCAL_NOWHERE},
 	{"local is an own address", SAS PROTECT(ENDS("192.0.2.1/32", "10.2.0.0/24")), NULL},
 	{"local is the remote of another tunnel",
 		SAS SPOKES("10.9.0.0/24", "10.2.0.0/24", "10.1.0.0/24", "10.9.0.0/16"), NULL},
