@@ -84,7 +84,8 @@ static const char *error_text(int rc)
 	case EINVAL:
 		return "source and destination must be of the same family";
 	case EHOSTUNREACH:
-		return "no route back to the source: its port is unknown";
+		return "no route leads to the source: its port is unknown, whatever policies say; "
+		       "culvertctl trace shows real packets";
 	case EADDRINUSE:
 		return "the source is an address of this gateway";
 	default:
