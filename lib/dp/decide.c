@@ -82,7 +82,7 @@ enum drop decide_invalid(struct worker *w, struct pkt *p, struct flow_pkt *fp, e
 	const struct flow *f;
 	enum drop d;
 
-	if (pkt_iface(w, p)->is_host || pkt_is_for_host(p) || w->translated ||
+	if (pkt_iface(w, p)->is_host || pkt_is_for_host(p) || worker_translates(w) ||
 		!firewall_accepts_invalid(w, p))
 		return reason;
 	p->sa_out = NULL; // that of the flow, which is not used
@@ -101,7 +101,7 @@ static enum drop begin_flow(struct worker *w, struct pkt *p, struct flow_pkt *fp
 
 	if (unlikely(d == FLOW_EXISTS))
 		return translate_fits(w, fp, *f) ? DROP_NONE : STALE;
-	if (d == DROP_NAT_PORTS && w->translation.towards != 0) {
+	if (d == DROP_NAT_PORTS && w->translating->flow.towards != 0) {
 		*f = NULL;
 		return STALE;
 	}
@@ -122,8 +122,8 @@ enum drop decide_new_flow(struct worker *w, struct pkt *p, struct flow_pkt *fp,
 		return d;
 	decision = decision_of(w, p);
 	d = begin_flow(w, p, fp, f);
-	if (d == DROP_FLOW_TABLE_FULL || d == DROP_FLOW_SOURCE_LIMIT || d == DROP_NAT_PORTS ||
-		d == STALE)
+	if (d == DROP_FLOW_TABLE_FULL || d == DROP_FLOW_SOURCE_LIMIT || d == DROP_NAT_LIMIT ||
+		d == DROP_NAT_PORTS || d == STALE)
 		return d;
 	if (d == DROP_NONE)
 		d = flow_track(w->flows, w->id, *f, fp, w->now_ms);

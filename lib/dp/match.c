@@ -30,6 +30,7 @@ struct scratch {
 	struct snapshot snapshot;
 	struct objects objects; // of the snapshot
 	struct decisions decisions[DECIDERS];
+	struct translating translating;
 };
 
 // A TCP header without options is a SYN.
@@ -95,6 +96,16 @@ static int find_ingress(struct pkt *p, const struct snapshot *s, const struct ma
 	return 0;
 }
 
+static const struct nat_rule *source_rule(const struct worker *w, const struct pkt *p)
+{
+	const struct nat_rule *rule = NULL;
+	struct classifier_key key;
+
+	if (translate_asks_source(w, p, &key))
+		nat_set_find_each(w->snapshot->nat, NAT_FROM, &key, 1, &rule);
+	return rule;
+}
+
 // The slow path of transit.c, without packets sent and state stored.
 static enum drop match_evaluate(struct match *m, struct worker *w, struct pkt *p)
 {
@@ -113,9 +124,12 @@ static enum drop match_evaluate(struct match *m, struct worker *w, struct pkt *p
 	if (pkt_is_local(p) && !natt_is_ike(w, p, &fp))
 		m->local = host_rule_new(w, p, &fp) == 0;
 	if (translated && !m->local)
-		d = translate_source(w, p, &fp, &port);
-	if (d == DROP_NONE && translated && !m->local)
+		d = translate_source(w, p, &fp, source_rule(w, p), &port);
+	if (d == DROP_NONE && translated && !m->local) {
+		translate_port_look(w, p, &fp, &port);
+		translate_port_look_again(w, &port);
 		d = translate_port(w, p, &fp, &port);
+	}
 	if (d != DROP_NONE)
 		return d;
 	policy_find(w, &p, 1, &found);
@@ -181,6 +195,8 @@ static int scratch_init(struct scratch *x, const struct worker *as, const struct
 		return -ENOMEM;
 	}
 	x->w->snapshot = &x->snapshot;
+	x->translating.active = false;
+	x->w->translating = &x->translating;
 	x->w->dad = as->dad;
 	x->w->flows = as->flows;
 	x->w->hash_key = as->hash_key;

@@ -29,7 +29,7 @@ static inline bool policy_is_outbound(const struct worker *w, const struct pkt *
 	if (p->sa_in != NULL || pkt_iface(w, p)->is_host)
 		return policy_goes_outside(w, p);
 	// Inbound policy knows a packet in clear by the ends that it was received with.
-	return !policy_is_inbound(w, p) || (w->translated && policy_goes_outside(w, p));
+	return !policy_is_inbound(w, p) || (worker_translates(w) && policy_goes_outside(w, p));
 }
 
 // The policies that match a packet in these directions; NULL: none matches, or none applies. Of a

@@ -21,6 +21,8 @@
 #include "pmtu.h"
 #include "policy.h"
 #include "tracepoint.h"
+#include "transit_slow.h"
+#include "transit_translated.h"
 #include "translate.h"
 
 // Forwards or punts a packet in clear. rule: the number of the rule that has admitted the flow.
@@ -127,9 +129,7 @@ static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct 
 	return DROP_NONE;
 }
 
-// First checks of the slow path. Sets *through if the packet is to be forwarded or punted. Local
-// packets have no flow.
-static enum drop slow_path_begin(
+enum drop transit_slow_begin(
 	struct worker *w, struct pkt *p, struct flow_pkt *fp, const struct flow *f, bool *through)
 {
 	enum drop d = forward_lookup_next(w, p, f != NULL ? egress_former(w, f, fp->dir) : NULL);
@@ -158,9 +158,7 @@ static enum drop slow_path_begin(
 	return DROP_NONE;
 }
 
-// *flow: that of the packet; NULL: none is known, and *flow becomes the one that the packet begins.
-// STALE: another worker has made *flow, after the packet was evaluated for other ends than its own.
-static enum drop transit_slow_path(struct worker *w, struct pkt *p, struct flow_pkt *fp,
+enum drop transit_slow_path(struct worker *w, struct pkt *p, struct flow_pkt *fp,
 	struct flow **flow, const struct policies *found)
 {
 	struct flow_decision decision;
@@ -205,159 +203,6 @@ static void prefetch_routes(const struct worker *w, const uint8_t place[], uint1
 
 static_assert(2 * RX_BURST_MAX <= ROUTE_PREFETCH_MAX, "both ends of a burst");
 
-#define TRIES 4 // while other workers make the packet's flow, or take its port
-
-// A packet of the slow path that may be translated. It takes three steps, each for all such packets
-// of a burst, so that the memory of their ports comes at once, and so do their policies.
-struct translated {
-	struct pkt *p;
-	struct flow_pkt *fp;
-	struct flow *f; // as *flow of transit_slow_path()
-	bool active;    // as w->translated, with the translation
-	struct flow_translation to;
-	struct ip_addr src;
-	struct port_choice port;
-	struct policies found;
-};
-
-static void translated_save(struct worker *w, struct translated *t)
-{
-	t->active = w->translated;
-	t->to = w->translation;
-	t->src = w->translated_src;
-	w->translated = false;
-}
-
-static void translated_restore(struct worker *w, const struct translated *t)
-{
-	w->translated = t->active;
-	w->translation = t->to;
-	w->translated_src = t->src;
-}
-
-// First checks, and the address of a new flow. Sets *through as slow_path_begin().
-static enum drop translated_begin(struct worker *w, struct translated *t, bool *through)
-{
-	bool is_new;
-	enum drop d;
-
-	t->p->sa_out = NULL;
-	t->port.rule = NULL;
-	if (t->f != NULL && translate_is_void(w, t->f)) {
-		flow_remove(w->flows, w->id, t->f, w->now_ms);
-		t->f = NULL;
-	}
-	if (t->f == NULL) // an earlier packet of this burst may have made it
-		t->f = flow_find(w->flows, t->fp);
-	is_new = translate_begin(w, t->p, t->fp, t->f) && t->f == NULL;
-	d = slow_path_begin(w, t->p, t->fp, t->f, through);
-	if (d == DROP_NONE && *through && is_new)
-		d = translate_source(w, t->p, t->fp, &t->port);
-	if (d == DROP_NAT_PORTS)
-		translate_count(w, t->p, d);
-	if (d == DROP_NONE && *through && t->f == NULL)
-		flow_insert_prefetch(w->flows, t->fp);
-	translated_save(w, t);
-	return d;
-}
-
-// The port of a new flow. Adds the packet to the search for policies.
-static enum drop translated_port(
-	struct worker *w, struct translated *t, struct policy_search *policies)
-{
-	enum drop d;
-
-	translated_restore(w, t);
-	d = translate_port(w, t->p, t->fp, &t->port);
-	if (d == DROP_NONE)
-		policy_search_add(w, t->p, policies, &t->found);
-	else
-		translate_count(w, t->p, d);
-	translated_save(w, t);
-	return d;
-}
-
-// The rest of the slow path, and as that.
-static enum drop translated_pass(struct worker *w, struct translated *t)
-{
-	enum drop d = DROP_NONE;
-
-	translated_restore(w, t);
-	if (t->f == NULL) // an earlier packet of this burst may have made it
-		t->f = flow_find(w->flows, t->fp);
-	if (t->f == NULL) // earlier packets of this burst count by now
-		d = translate_port_limit(w, t->p, t->fp, &t->port);
-	if (d == DROP_NONE)
-		d = transit_slow_path(w, t->p, t->fp, &t->f, &t->found);
-	else
-		translate_count(w, t->p, d);
-	w->translated = false;
-	return d;
-}
-
-// Evaluates a packet once more, whose flow or port another one has got meanwhile.
-static enum drop translated_again(struct worker *w, struct translated *t)
-{
-	struct policy_search policies;
-	bool through;
-	enum drop d = translated_begin(w, t, &through);
-
-	policies.n = 0;
-	if (d == DROP_NONE && through)
-		d = translated_port(w, t, &policies);
-	if (d != DROP_NONE || !through)
-		return d;
-	policy_search_end(w->snapshot, &policies);
-	return translated_pass(w, t);
-}
-
-static void translated_end(struct worker *w, struct translated *t, enum drop d)
-{
-	for (unsigned int i = 0; d == STALE && i < TRIES; i++)
-		d = translated_again(w, t);
-	if (d != DROP_NONE)
-		pkt_drop(w, t->p, d == STALE ? DROP_CT_INVALID : d);
-}
-
-// Slow path of the packets of the burst at these places while any may be translated.
-static __rte_noinline void transit_translated(
-	struct worker *w, struct flow *const flows[], const uint8_t place[], uint16_t n)
-{
-	struct policy_search policies;
-	struct translated t[RX_BURST_MAX], *kept[RX_BURST_MAX];
-	uint16_t n_kept = 0;
-
-	policies.n = 0;
-	w->as_received = true;
-	for (uint16_t i = 0; i < n; i++) {
-		bool through;
-		enum drop d;
-
-		t[i].p = w->transit.p[place[i]];
-		t[i].fp = &w->flow_pkt[place[i]];
-		t[i].f = flows[place[i]];
-		d = translated_begin(w, &t[i], &through);
-		if (d != DROP_NONE)
-			pkt_drop(w, t[i].p, d);
-		else if (through)
-			kept[n_kept++] = &t[i];
-	}
-	n = n_kept;
-	n_kept = 0;
-	for (uint16_t i = 0; i < n; i++) {
-		enum drop d = translated_port(w, kept[i], &policies);
-
-		if (d != DROP_NONE)
-			pkt_drop(w, kept[i]->p, d);
-		else
-			kept[n_kept++] = kept[i];
-	}
-	policy_search_end(w->snapshot, &policies);
-	for (uint16_t i = 0; i < n_kept; i++)
-		translated_end(w, kept[i], translated_pass(w, kept[i]));
-	w->as_received = false;
-}
-
 // Slow path of the packets of the burst at these places: their policies are looked up at once.
 static __rte_noinline void transit_slow_burst(
 	struct worker *w, struct flow *flows[], uint8_t place[], uint16_t n)
@@ -376,7 +221,7 @@ static __rte_noinline void transit_slow_burst(
 
 		p[kept] = w->transit.p[place[i]];
 
-		enum drop d = slow_path_begin(
+		enum drop d = transit_slow_begin(
 			w, p[kept], &w->flow_pkt[place[i]], flows[place[i]], &through);
 
 		if (d != DROP_NONE)
@@ -399,7 +244,7 @@ static __rte_noinline void transit_slow_burst(
 			*f = flow_find(w->flows, fp);
 		d = transit_slow_path(w, p[i], fp, f, &found[i]);
 		if (unlikely(d == STALE)) // another worker has got a configuration that translates
-			translated_end(w, &(struct translated){.p = p[i], .fp = fp, .f = *f}, d);
+			transit_translated_again(w, p[i], fp, *f);
 		else if (d != DROP_NONE)
 			pkt_drop(w, p[i], d);
 	}

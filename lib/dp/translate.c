@@ -11,33 +11,28 @@
 
 // --- views ---
 
-static bool is_active(const struct worker *w)
-{
-	return w->translated;
-}
-
 const struct flow_translation *translate_of(const struct worker *w)
 {
-	return is_active(w) && (w->translation.rule[NAT_TO] != 0 ||
-				       w->translation.rule[NAT_FROM] != 0)
-		       ? &w->translation
+	return worker_translates(w) && (w->translating->flow.rule[NAT_TO] != 0 ||
+					       w->translating->flow.rule[NAT_FROM] != 0)
+		       ? &w->translating->flow
 		       : NULL;
 }
 
 struct ip_addr translate_dst(const struct worker *w, const struct pkt *p)
 {
-	return unlikely(is_active(w)) ? w->translation.to.dst : pkt_dst(p);
+	return unlikely(worker_translates(w)) ? w->translating->flow.to.dst : pkt_dst(p);
 }
 
 struct ip_view translate_view_rules(const struct worker *w, const struct pkt *p)
 {
 	struct ip_view v = pkt_view(p);
 
-	if (likely(!is_active(w)))
+	if (likely(!worker_translates(w)))
 		return v;
-	v.dst = w->translation.to.dst;
+	v.dst = w->translating->flow.to.dst;
 	if (v.has_ports)
-		v.dst_port = w->translation.to.dst_port;
+		v.dst_port = w->translating->flow.to.dst_port;
 	return v;
 }
 
@@ -45,19 +40,19 @@ struct ip_view translate_view_wire(const struct worker *w, const struct pkt *p)
 {
 	struct ip_view v = translate_view_rules(w, p);
 
-	if (likely(!is_active(w)))
+	if (likely(!worker_translates(w)))
 		return v;
-	v.src = w->translated_src;
+	v.src = w->translating->src;
 	if (v.has_ports)
-		v.src_port = w->translation.to.src_port;
+		v.src_port = w->translating->flow.to.src_port;
 	return v;
 }
 
 void translate_quoted(const struct worker *w, struct ip_view *quoted)
 {
-	const struct ip_ends *to = &w->translation.to;
+	const struct ip_ends *to = &w->translating->flow.to;
 
-	if (!is_active(w))
+	if (!worker_translates(w))
 		return;
 	quoted->src = to->dst;
 	quoted->dst = to->src;
@@ -120,7 +115,7 @@ bool translate_fits(const struct worker *w, const struct flow_pkt *fp, const str
 	const struct ip_ends to =
 		(flow_word(f) & FLOW_TRANSLATED) != 0 ? ends_of(w, f, fp->dir) : received;
 
-	return ends_equal(&to, is_active(w) ? &w->translation.to : &received);
+	return ends_equal(&to, worker_translates(w) ? &w->translating->flow.to : &received);
 }
 
 static struct ip_ends reversed(const struct ip_ends *e)
@@ -173,7 +168,8 @@ bool translate_sent(const struct worker *w, const struct pkt *p, struct ip_ends 
 {
 	struct flow_pkt fp;
 	const struct flow *f = find_back(w, p, &fp);
-	const struct ip_addr to = f == NULL && is_active(w) ? w->translation.to.dst : pkt_dst(p);
+	const struct ip_addr to =
+		f == NULL && worker_translates(w) ? w->translating->flow.to.dst : pkt_dst(p);
 
 	*sent = (struct ip_ends){.src = pkt_src(p), .dst = pkt_dst(p)};
 	if (f != NULL) {
@@ -229,30 +225,35 @@ static struct classifier_key key_of(const struct worker *w, const struct pkt *p,
 	return key;
 }
 
-// The rule that translates an end of the packet.
-static const struct nat_rule *rule_find(struct worker *w, const struct pkt *p, enum nat_end end)
+static void rule_note(struct worker *w, const struct nat_rule *rule)
+{
+	w->translating->flow.rule[rule->end] = rule->number;
+	w->translating->flow.logged |= rule->log;
+}
+
+static const struct nat_rule *find_for_destination(const struct worker *w, const struct pkt *p)
 {
 	const struct nat_rule *rule;
 	struct classifier_key key;
 
-	if (!nat_set_translates(w->snapshot->nat, end))
+	if (translate_serves(
+		    w, p, &w->translating->flow.to.dst, w->translating->flow.to.dst_port) ||
+		!nat_set_translates(w->snapshot->nat, NAT_TO))
 		return NULL;
-	key = key_of(w, p, end);
-	rule = nat_set_find(w->snapshot->nat, end, &key);
-	w->translation.rule[end] = rule != NULL ? rule->number : 0;
-	w->translation.logged |= rule != NULL && rule->log;
+	key = key_of(w, p, NAT_TO);
+	nat_set_find_each(w->snapshot->nat, NAT_TO, &key, 1, &rule);
 	return rule;
 }
 
 static void translate_destination(struct worker *w, const struct pkt *p)
 {
-	struct ip_ends *to = &w->translation.to;
-	const struct nat_rule *rule =
-		translate_serves(w, p, &to->dst, to->dst_port) ? NULL : rule_find(w, p, NAT_TO);
+	struct ip_ends *to = &w->translating->flow.to;
+	const struct nat_rule *rule = find_for_destination(w, p);
 
 	if (rule == NULL)
 		return;
-	w->port_may_change = rule->action == NAT_DESTINATION;
+	rule_note(w, rule);
+	w->translating->port_may_change = rule->action == NAT_DESTINATION;
 	to->dst = in_prefix(&rule->first, rule->len, &to->dst);
 	if (rule->port_min != 0 && has_ports(p->ip.proto)) {
 		uint16_t port = rte_be_to_cpu_16(to->dst_port),
@@ -277,18 +278,19 @@ bool translate_begin(
 	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, const struct flow *f)
 {
 	if (f != NULL && (flow_word(f) & FLOW_TRANSLATED) != 0) {
-		w->translation = (struct flow_translation){.to = ends_of(w, f, fp->dir)};
-		w->translated_src = fp->icmp_error ? error_source(p, fp, &w->translation.to)
-						   : w->translation.to.src;
-		w->translated = true;
+		w->translating->flow = (struct flow_translation){.to = ends_of(w, f, fp->dir)};
+		w->translating->src = fp->icmp_error ? error_source(p, fp, &w->translating->flow.to)
+						     : w->translating->flow.to.src;
+		w->translating->active = true;
 		return true;
 	}
-	w->translated = f == NULL && w->snapshot->nat != NULL && !fp->icmp_error && !is_own(w, p);
-	if (!w->translated)
+	w->translating->active =
+		f == NULL && w->snapshot->nat != NULL && !fp->icmp_error && !is_own(w, p);
+	if (!w->translating->active)
 		return false;
-	w->translation = (struct flow_translation){.to = ends_received(fp)};
-	w->translated_src = w->translation.to.src;
-	w->port_may_change = false;
+	w->translating->flow = (struct flow_translation){.to = ends_received(fp)};
+	w->translating->src = w->translating->flow.to.src;
+	w->translating->port_may_change = false;
 	translate_destination(w, p);
 	return true;
 }
@@ -333,16 +335,16 @@ static bool may_change_port(const struct pkt *p, const struct flow_pkt *fp)
 	       (fp->key.asker != 0 && icmp_has_ident(p->ip.icmp_type, p->ip.v4));
 }
 
-static enum drop choose_source(
-	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, struct port_choice *port)
+static enum drop choose_source(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
+	const struct nat_rule *rule, struct port_choice *port)
 {
-	struct flow_translation *t = &w->translation;
-	const struct nat_rule *rule = rule_find(w, p, NAT_FROM);
+	struct flow_translation *t = &w->translating->flow;
 
-	if (rule == NULL && w->port_may_change && may_change_port(p, fp))
+	if (rule == NULL && w->translating->port_may_change && may_change_port(p, fp))
 		translate_port_begin(w, p, fp, &translate_no_rule, port);
 	if (rule == NULL)
 		return DROP_NONE;
+	rule_note(w, rule);
 	if (rule->action == NAT_NETMAP)
 		t->to.src = in_prefix(&rule->first, rule->len, &t->to.src);
 	else
@@ -356,13 +358,22 @@ static enum drop choose_source(
 	return DROP_NONE;
 }
 
-enum drop translate_source(
-	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, struct port_choice *port)
+bool translate_asks_source(const struct worker *w, const struct pkt *p, struct classifier_key *key)
 {
-	enum drop d = nexthop_leads_on(p->nexthop) ? choose_source(w, p, fp, port) : DROP_NONE;
+	if (!nexthop_leads_on(p->nexthop) || !nat_set_translates(w->snapshot->nat, NAT_FROM))
+		return false;
+	*key = key_of(w, p, NAT_FROM);
+	return true;
+}
 
-	w->translated_src = w->translation.to.src;
-	w->translated = translate_of(w) != NULL;
+enum drop translate_source(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
+	const struct nat_rule *rule, struct port_choice *port)
+{
+	enum drop d =
+		nexthop_leads_on(p->nexthop) ? choose_source(w, p, fp, rule, port) : DROP_NONE;
+
+	w->translating->src = w->translating->flow.to.src;
+	w->translating->active = translate_of(w) != NULL;
 	return d;
 }
 
@@ -383,8 +394,8 @@ void translate_count(struct worker *w, const struct pkt *p, enum drop d)
 {
 	struct decided *of = w->snapshot->objects->decisions[DECIDER_NAT]->worker[w->id];
 
-	for (enum nat_end end = 0; w->translated && end < NAT_ENDS; end++) {
-		const uint16_t rule = w->translation.rule[end];
+	for (enum nat_end end = 0; worker_translates(w) && end < NAT_ENDS; end++) {
+		const uint16_t rule = w->translating->flow.rule[end];
 
 		if (d == DROP_NONE)
 			of[rule].packets++;

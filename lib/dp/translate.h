@@ -18,15 +18,14 @@ bool translate_begin(
 // be sent with an address of others.
 bool translate_is_void(const struct worker *w, const struct flow *f);
 
-// Whether the flow was translated to the address of a port that has it no longer: its packets would
-// be sent with an address of others.
-bool translate_is_void(const struct worker *w, const struct flow *f);
+// Whether rules for sources decide about the packet of a new flow, once its route is known. Sets
+// *key then, by which they are found.
+bool translate_asks_source(const struct worker *w, const struct pkt *p, struct classifier_key *key);
 
-// Chooses the source address that the packet of a new flow gets, once its route is known, and
-// begins the choice of a port, if it gets another. Returns DROP_NONE, or DROP_NAT_PORTS: there is
-// no address.
-enum drop translate_source(
-	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, struct port_choice *port);
+// Chooses the source address that the packet gets by the rule, NULL: none, and begins the choice of
+// a port, if it gets another. Returns DROP_NONE, or DROP_NAT_PORTS: there is no address.
+enum drop translate_source(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
+	const struct nat_rule *rule, struct port_choice *port);
 
 // The ends of the packet that is evaluated: as rules see them, and as they are on the wire.
 struct ip_addr translate_dst(const struct worker *w, const struct pkt *p);

@@ -25,22 +25,32 @@ static uint32_t max_of(const struct nat_rule *r)
 	return r->port_min != 0 ? r->port_max : UINT16_MAX;
 }
 
+static bool may_serve(const struct worker *w, const struct pkt *p, const struct ip_addr *own)
+{
+	return p->ip.proto == IPPROTO_UDP && snapshot_has(w->snapshot, own);
+}
+
+static bool is_served(const struct worker *w, rte_be16_t port)
+{
+	return port == RTE_BE16(PORT_IKE) || port == RTE_BE16(PORT_IKE_NATT) ||
+	       (w->snapshot->udp_ports != NULL && snapshot_has_udp_port(w->snapshot, port));
+}
+
 bool translate_serves(
 	const struct worker *w, const struct pkt *p, const struct ip_addr *own, rte_be16_t port)
 {
-	if (p->ip.proto != IPPROTO_UDP || !snapshot_has(w->snapshot, own))
-		return false;
-	return port == RTE_BE16(PORT_IKE) || port == RTE_BE16(PORT_IKE_NATT) ||
-	       (w->snapshot->udp_ports != NULL && snapshot_has_udp_port(w->snapshot, port));
+	return may_serve(w, p, own) && is_served(w, port);
 }
 
 // Adds ports from the next one on to the ports that are tried, below the end.
 static void add(const struct worker *w, const struct pkt *p, struct port_choice *c, uint32_t end)
 {
+	const bool may = may_serve(w, p, &w->translating->flow.to.src);
+
 	for (; c->n < FLOW_PORTS_AT_ONCE && c->next < end; c->next++) {
 		const rte_be16_t port = rte_cpu_to_be_16((uint16_t)c->next);
 
-		if (!translate_serves(w, p, &w->translation.to.src, port))
+		if (!may || !is_served(w, port))
 			c->port[c->n++] = port;
 	}
 }
@@ -54,15 +64,17 @@ static bool is_wanted(const struct flow_pkt *fp, const struct port_choice *c, rt
 // Takes one of the ports that are tried.
 static bool take(struct worker *w, const struct flow_pkt *fp, const struct port_choice *c)
 {
-	struct ip_ends *to = &w->translation.to;
+	struct ip_ends *to = &w->translating->flow.to;
 	unsigned int found = flow_ports_find(w->flows, c->hash, c->n);
 
 	for (unsigned int i = 0; i < found; i++)
-		if (is_wanted(fp, c, c->port[i]) && flow_port_is_free(w->flows, fp, to, c->port[i]))
+		if (is_wanted(fp, c, c->port[i]) &&
+			flow_port_is_free(w->flows, fp, to, c->port[i], c->hash[i]))
 			found = i;
 	if (found == c->n)
 		return false;
 	to->src_port = c->port[found];
+	w->translating->flow.hash = c->hash[found];
 	if (fp->key.asker != 0) // an identifier, the same at both ends
 		to->dst_port = to->src_port;
 	return true;
@@ -78,7 +90,7 @@ static bool take_of(struct worker *w, const struct pkt *p, const struct flow_pkt
 	while (c.next < end && !found) {
 		c.n = 0;
 		add(w, p, &c, end);
-		flow_ports_begin(w->flows, fp, &w->translation.to, c.port, c.n, c.hash);
+		flow_ports_begin(w->flows, fp, &w->translating->flow.to, c.port, c.n, c.hash);
 		found = take(w, fp, &c);
 	}
 	return found;
@@ -97,7 +109,7 @@ static bool take_of_blocks(struct worker *w, const struct pkt *p, const struct f
 		const uint32_t start = block * FLOW_PORT_BLOCK;
 
 		if (max - min < FLOW_PORT_BLOCK ||
-			!flow_port_block_is_full(w->flows, w->translation.towards, block)) {
+			!flow_port_block_is_full(w->flows, w->translating->flow.towards, block)) {
 			if (take_of(w, p, fp, rule, RTE_MAX(min, start),
 				    RTE_MIN(max + 1, start + FLOW_PORT_BLOCK)))
 				return true;
@@ -111,55 +123,81 @@ static bool take_of_blocks(struct worker *w, const struct pkt *p, const struct f
 // Some number that nobody outside can foresee.
 static uint32_t draw(const struct worker *w, const struct flow_pkt *fp)
 {
-	const uint64_t word[] = {fp->key.q[0], fp->key.q[1], fp->key.q[4], w->now};
+	const uint64_t word[] = {fp->hash, w->now};
 
 	return (uint32_t)keyed_hash(&w->hash_key, word, RTE_DIM(word));
+}
+
+static bool is_of(const struct nat_rule *r, uint32_t port)
+{
+	return port >= min_of(r) && port <= max_of(r);
+}
+
+// The first port that is tried beside the own one.
+static uint32_t first_other(
+	const struct worker *w, const struct flow_pkt *fp, const struct nat_rule *r)
+{
+	const uint32_t own = rte_be_to_cpu_16(fp->key.port[fp->dir]), min = min_of(r);
+
+	if (r->random)
+		return min + draw(w, fp) % (max_of(r) - min + 1);
+	return is_of(r, own + 1) ? own + 1 : min;
 }
 
 void translate_port_begin(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
 	const struct nat_rule *rule, struct port_choice *c)
 {
-	struct flow_translation *t = &w->translation;
-	const uint32_t own = rte_be_to_cpu_16(t->to.src_port), min = min_of(rule),
-		       max = max_of(rule);
-	const bool is_of_rule = own >= min && own <= max;
+	struct flow_translation *t = &w->translating->flow;
+	const uint32_t own = rte_be_to_cpu_16(t->to.src_port);
 
 	t->towards = flow_towards(w->flows, fp, &t->to);
+	t->per_source = rule->per_source;
+	t->per_peer = rule->per_peer;
 	*c = (struct port_choice){.rule = rule, .next = own};
-	if (rule->port_min == 0 || is_of_rule)
+	if (rule->port_min == 0 || is_of(rule, own))
 		add(w, p, c, own + 1);
-	c->next = rule->random ? min + draw(w, fp) % (max - min + 1) : is_of_rule ? own : min;
-	add(w, p, c, max + 1);
+	c->n_own = c->n;
 	flow_ports_begin(w->flows, fp, &t->to, c->port, c->n, c->hash);
 }
 
-enum drop translate_port_limit(const struct worker *w, const struct pkt *p,
-	const struct flow_pkt *fp, const struct port_choice *c)
+void translate_port_look(
+	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, struct port_choice *c)
 {
-	const struct ip_addr *source = &fp->key.addr[fp->dir];
-	const uint64_t towards = w->translation.towards;
+	if (c->rule == NULL || (c->n_own > 0 && flow_port_look(w->flows, c->hash[0])))
+		return;
+	c->next = first_other(w, fp, c->rule);
+	add(w, p, c, max_of(c->rule) + 1);
+	flow_ports_begin(w->flows, fp, &w->translating->flow.to, c->port + c->n_own,
+		c->n - c->n_own, c->hash + c->n_own);
+}
 
-	if (c->rule == NULL)
-		return DROP_NONE;
-	return flow_ports_of_source(w->flows, towards, source) >= c->rule->per_source ||
-			       flow_ports_of_holder(w->flows, towards, worker_holder(w, p)) >=
-				       c->rule->per_peer
-		       ? DROP_NAT_LIMIT
-		       : DROP_NONE;
+void translate_port_look_again(struct worker *w, const struct port_choice *c)
+{
+	flow_ports_look(w->flows, c->hash + c->n_own, c->n - c->n_own);
+}
+
+// Whether the source, or its peer, has as many ports as the rule allows: the reason that is given
+// first.
+static bool is_limited(const struct worker *w, const struct pkt *p, const struct flow_pkt *fp)
+{
+	const struct flow_translation *t = &w->translating->flow;
+
+	return flow_ports_of_source(w->flows, t->towards, &fp->key.addr[fp->dir]) >=
+		       t->per_source ||
+	       flow_ports_of_holder(w->flows, t->towards, worker_holder(w, p)) >= t->per_peer;
 }
 
 enum drop translate_port(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
 	const struct port_choice *c)
 {
-	uint32_t end;
+	uint32_t next = c->next, end;
 
-	if (c->rule == NULL)
+	if (c->rule == NULL || take(w, fp, c))
 		return DROP_NONE;
-	if (translate_port_limit(w, p, fp, c) != DROP_NONE)
-		return DROP_NAT_LIMIT;
-	end = RTE_MIN(max_of(c->rule) + 1, c->next + TRIED);
-	return take(w, fp, c) || take_of(w, p, fp, c->rule, c->next, end) ||
-			       take_of_blocks(w, p, fp, c->rule, c->next - 1)
-		       ? DROP_NONE
-		       : DROP_NAT_PORTS;
+	if (c->n == c->n_own) // another worker has taken it
+		next = first_other(w, fp, c->rule);
+	end = RTE_MIN(max_of(c->rule) + 1, next + TRIED);
+	if (take_of(w, p, fp, c->rule, next, end) || take_of_blocks(w, p, fp, c->rule, next - 1))
+		return DROP_NONE;
+	return is_limited(w, p, fp) ? DROP_NAT_LIMIT : DROP_NAT_PORTS;
 }

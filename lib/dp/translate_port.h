@@ -14,7 +14,7 @@ bool translate_serves(
 struct port_choice {
 	const struct nat_rule *rule; // that it is made by; NULL: the port stays
 	uint32_t next;               // port from which on others are tried
-	unsigned int n;
+	unsigned int n, n_own;       // of them, and those of them that the packet has: 0 or 1
 	rte_be16_t port[FLOW_PORTS_AT_ONCE];
 	uint32_t hash[FLOW_PORTS_AT_ONCE];
 };
@@ -24,16 +24,19 @@ struct port_choice {
 extern const struct nat_rule translate_no_rule;
 
 // Begins the choice of a port, or of the identifier of an ICMP query, for the source and the
-// destination of w->translation: that of the packet if the rule allows it, and some of the rule's.
+// destination of w->translation: that of the packet if the rule allows it.
 void translate_port_begin(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
 	const struct nat_rule *rule, struct port_choice *c);
 
+// Begins that of others where the packet's own seems in use.
+void translate_port_look(
+	struct worker *w, const struct pkt *p, const struct flow_pkt *fp, struct port_choice *c);
+
+// Prefetches the bucket that is read next of these.
+void translate_port_look_again(struct worker *w, const struct port_choice *c);
+
 // Takes the first port that no other flow has towards the destination, if one is chosen. Returns
-// DROP_NONE; DROP_NAT_LIMIT: the source or its holder has as many as it may; DROP_NAT_PORTS: none
-// was found.
+// DROP_NONE; DROP_NAT_PORTS: none was found; DROP_NAT_LIMIT: nor may the source or its peer have
+// another, which flow_insert() refuses otherwise.
 enum drop translate_port(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
 	const struct port_choice *c);
-
-// DROP_NAT_LIMIT: the source, or its peer, has as many ports by now as the rule allows; DROP_NONE.
-enum drop translate_port_limit(const struct worker *w, const struct pkt *p,
-	const struct flow_pkt *fp, const struct port_choice *c);

@@ -125,6 +125,14 @@ struct host_limit {
 
 #define WORKER_HOLDERS 256
 
+// A packet that is evaluated while any may be translated.
+struct translating {
+	bool active;                  // whether it is, or may be: the rest counts
+	bool port_may_change;         // of its source, without a rule for sources
+	struct flow_translation flow; // the ends of packets of its flow
+	struct ip_addr src;           // its own; of errors, that of a router
+};
+
 struct worker {
 	// Set by the control thread before the worker runs.
 	unsigned int id;
@@ -184,10 +192,7 @@ struct worker {
 	uint16_t n_large;                       // of protect: their ESP packets exceed the path MTU
 	uint16_t n_udp;                         // of esp: received in UDP
 	union flow_deciders by;                 // policies and rule of the packet that is evaluated
-	bool translated;                        // whether that packet is, or may be
-	bool port_may_change;                   // of its source, without a rule for sources
-	struct flow_translation translation;    // if so, the ends of packets of its flow
-	struct ip_addr translated_src;          // of the packet; of errors, that of a router
+	struct translating *translating;        // that packet; NULL: none may be translated
 	bool as_received;                       // errors are sent about packets before translation
 	bool natt;                              // whether any SA uses UDP encapsulation
 	bool punted;                            // packets to the host
@@ -285,6 +290,12 @@ void worker_event_post(struct worker *w, struct event *e);
 static inline uint32_t worker_holder(const struct worker *w, const struct pkt *p)
 {
 	return p->in_by != 0 ? snapshot_policy(w->snapshot, p->in_by)->peer_hash : p->iface;
+}
+
+// Whether the packet that is evaluated is, or may be, translated.
+static inline bool worker_translates(const struct worker *w)
+{
+	return w->translating != NULL && w->translating->active;
 }
 
 // The interface that a packet came by; the number of the port on whose link it is; that port.

@@ -197,6 +197,7 @@ struct flow *flow_find(const struct flow_table *t, struct flow_pkt *p);
 // translation: of packets of this end; NULL: none. Returns DROP_NONE, or why there can be none:
 // DROP_CT_INVALID, also if the packet has the ends of a translated flow but not its direction,
 // DROP_ICMP_UNRELATED, DROP_TCP_UNOPENED, DROP_FLOW_SOURCE_LIMIT, DROP_FLOW_TABLE_FULL;
+// DROP_NAT_LIMIT: the source or the holder has as many ports as the translation allows;
 // DROP_NAT_PORTS: another flow has the ends that the translation makes.
 enum drop flow_insert(struct flow_table *t, unsigned int worker, struct flow_pkt *p,
 	const struct flow_translation *translation, uint32_t holder, uint32_t now,

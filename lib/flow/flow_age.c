@@ -87,7 +87,7 @@ void flow_insert_prefetch(const struct flow_table *t, const struct flow_pkt *p)
 	prefetch_entries(t, flow_first_bucket(t, p->hash));
 	prefetch_entries(t, flow_second_bucket(t, p->hash));
 	if (load(&t->source_limit) != 0)
-		flow_sources_prefetch(&t->sources, &p->key.addr[p->dir]);
+		flow_source_cells_prefetch(flow_source_cells(&t->sources, &p->key.addr[p->dir]));
 }
 
 // The buckets of the newcomer come first, so that they do not overflow while others are empty.

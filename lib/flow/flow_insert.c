@@ -46,6 +46,11 @@ static uint32_t place_find(const struct flow_table *t, uint32_t hash, const stru
 			  : bucket_find_place(t, flow_second_bucket(t, hash), tag_of(hash), key);
 }
 
+bool flow_key_is_used(const struct flow_table *t, uint32_t hash, const struct flow_key *key)
+{
+	return place_find(t, hash, key) != 0;
+}
+
 // Whether packets of the direction have the key.
 static bool is_of_dir(const struct flow_table *t, struct flow_dir *own, const struct flow_key *key)
 {
@@ -196,8 +201,7 @@ static void entry_init(struct flow *f, const struct flow_pkt *p, uint32_t holder
 
 #define ASKER_OFF (offsetof(struct flow_key, asker) - offsetof(struct flow_key, port))
 
-struct flow_pkt flow_reply_to(
-	const struct flow_table *t, const struct flow_pkt *p, const struct ip_ends *to)
+struct flow_pkt flow_reply_to(const struct flow_pkt *p, const struct ip_ends *to)
 {
 	const struct flow_key icmp = {.icmp_type = UINT8_MAX, .icmp_code = UINT8_MAX};
 	struct flow_pkt reply = {.key.proto = p->key.proto, .v4 = p->v4};
@@ -207,7 +211,6 @@ struct flow_pkt flow_reply_to(
 	reply.key.q[4] |= p->key.q[4] & icmp.q[4];
 	if (p->key.asker != 0)
 		reply.key.q[4] |= (uint64_t)(1 + !reply.dir) << 8 * ASKER_OFF;
-	flow_lookup_start(t, &reply);
 	return reply;
 }
 
@@ -215,8 +218,11 @@ struct flow_pkt flow_reply_to(
 static void entry_translate(struct flow_table *t, const struct flow_worker *w, struct flow *f,
 	const struct flow_pkt *p, const struct flow_translation *translation)
 {
-	const struct flow_pkt reply = flow_reply_to(t, p, &translation->to);
+	struct flow_pkt reply = flow_reply_to(p, &translation->to);
 
+	reply.hash = translation->hash;
+	if (reply.hash == 0)
+		flow_lookup_start(t, &reply);
 	if (w->n_free > 0)
 		__builtin_prefetch(flow_nat(t, &t->entry[w->free[w->n_free - 1]]), 1);
 	*flow_nat(t, f) = (struct flow_nat){.key = reply.key,
@@ -292,10 +298,12 @@ bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, ui
 	flow_holder_subtract(&t->holders, f->holder, held);
 	slot_clear(t, f->hash, first_place(t, f));
 	if ((word & FLOW_TRANSLATED) != 0) {
+		const struct flow_port_cells cells = flow_port_cells_of(t, f);
+
 		slot_clear(t, flow_nat(t, f)->hash, second_place(t, f));
+		flow_port_subtract(&cells);
 		flow_binding_add(t, w, f, true, now);
 	}
-	flow_port_count(t, f, word, flow_sources_subtract, UINT16_MAX);
 	flow_pool_retire(t, w, f);
 	return true;
 }
@@ -316,8 +324,8 @@ static bool may_grow(struct flow_table *t, uint32_t holder)
 
 // Takes an entry and puts it into the table. Returns as link_entry(), or -ENOMEM.
 static int entry_add(struct flow_table *t, struct flow_worker *w, const struct flow_pkt *p,
-	const struct flow_translation *translation, uint32_t word, uint32_t holder, uint32_t now,
-	uint32_t *place)
+	const struct flow_translation *translation, const struct flow_port_cells *cells,
+	uint32_t word, uint32_t holder, uint32_t now, uint32_t *place)
 {
 	uint32_t number = flow_pool_take(t, w);
 	struct flow *f = &t->entry[number];
@@ -332,13 +340,15 @@ static int entry_add(struct flow_table *t, struct flow_worker *w, const struct f
 	}
 	flow_source_add(t, f, word);
 	flow_holder_add(&t->holders, holder, FLOW_HELD + FLOW_UNESTABLISHED);
-	flow_port_count(t, f, word, flow_sources_add, 1);
+	if (translation != NULL)
+		flow_port_add(cells);
 	rc = link_entry(t, f, word | FLOW_COUNTED, place);
 	if (rc == 0)
 		return 0;
 	flow_source_subtract(t, f, word);
 	flow_holder_subtract(&t->holders, holder, FLOW_HELD + FLOW_UNESTABLISHED);
-	flow_port_count(t, f, word, flow_sources_subtract, UINT16_MAX);
+	if (translation != NULL)
+		flow_port_subtract(cells);
 	flow_pool_give(t, w, number); // it was never visible
 	return rc;
 }
@@ -348,8 +358,8 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, struct flow_pkt
 	struct flow **flow)
 {
 	struct flow_worker *w = &t->worker[worker];
-	const struct ip_addr *source = &p->key.addr[p->dir];
 	uint32_t limit = atomic_load_explicit(&t->source_limit, memory_order_relaxed);
+	struct flow_port_cells cells;
 	struct flow_dir *own;
 	enum drop reason;
 	uint32_t word = ct_begin(t, p, &reason), place = 0;
@@ -357,15 +367,21 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, struct flow_pkt
 
 	if (word == 0)
 		return flow_refuse(w, reason);
-	if (limit != 0 && flow_sources_count(&t->sources, source) >= limit)
+	if (limit != 0 && flow_source_cells_count(
+				  flow_source_cells(&t->sources, &p->key.addr[p->dir])) >= limit)
 		return flow_refuse(w, DROP_FLOW_SOURCE_LIMIT);
+	if (translation != NULL) {
+		cells = flow_port_cells(t, p, translation, holder);
+		if (flow_port_is_refused(&cells, translation))
+			return flow_refuse(w, DROP_NAT_LIMIT);
+	}
 
 	if (limit != 0)
 		word |= FLOW_OF_SOURCE;
 
 	if (!may_grow(t, holder) && !flow_evict(t, w, p->hash, holder, now))
 		return flow_refuse(w, DROP_FLOW_TABLE_FULL);
-	rc = entry_add(t, w, p, translation, word, holder, now, &place);
+	rc = entry_add(t, w, p, translation, &cells, word, holder, now, &place);
 	own = flow_line(t, place ^ p->dir);
 	*flow = flow_of_dir(own);
 	switch (rc) {

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "flow_lookup.h"
 
-static uint32_t hash_of(const struct flow_table *t, const struct flow_pkt *p)
-{
-	return p->v4 ? flow_hash_brief(t, flow_brief_of(&p->key))
-		     : (uint32_t)keyed_hash(&t->hash_key, p->key.q, FLOW_KEY_WORDS);
-}
-
 union flow_place flow_lookup_start(const struct flow_table *t, struct flow_pkt *p)
 {
-	return flow_lookup_hashed(t, p, hash_of(t, p));
+	return flow_lookup_hashed(t, p, flow_hash_key(t, &p->key, p->v4));
 }
 
 enum drop flow_lookup_read_unusual(const struct flow_table *t, struct flow_pkt *p, const void *ip,

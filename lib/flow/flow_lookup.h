@@ -17,6 +17,14 @@ static __rte_always_inline uint32_t flow_hash_brief(
 	return (uint32_t)keyed_hash(&t->hash_key, word, RTE_DIM(word));
 }
 
+// Of a key of IPv4, or not.
+static __rte_always_inline uint32_t flow_hash_key(
+	const struct flow_table *t, const struct flow_key *key, bool v4)
+{
+	return v4 ? flow_hash_brief(t, flow_brief_of(key))
+		  : (uint32_t)keyed_hash(&t->hash_key, key->q, FLOW_KEY_WORDS);
+}
+
 // Starts the lookup of the flow of a packet with the hash.
 static __rte_always_inline union flow_place flow_lookup_hashed(
 	const struct flow_table *t, struct flow_pkt *p, uint32_t hash)

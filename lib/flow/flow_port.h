@@ -8,7 +8,7 @@
 #include "flow.h"
 
 #define FLOW_PORT_BLOCK    64 // ports, of which the first one is a multiple of this
-#define FLOW_PORTS_AT_ONCE 2
+#define FLOW_PORTS_AT_ONCE 4
 
 // Begins the choice of a port for the first packet of a flow: returns a number, not 0, that names
 // all that shares the ports: the address of the source, the destination with its port, and the
@@ -26,15 +26,24 @@ uint32_t flow_ports_of_holder(const struct flow_table *t, uint64_t towards, uint
 bool flow_port_block_is_full(const struct flow_table *t, uint64_t towards, uint32_t block);
 
 // Begins the look-up of n ports, FLOW_PORTS_AT_ONCE at most, that the packet may get: prefetches
-// their slots. hash: of the replies' keys.
+// the first of the two buckets of each. hash: of the replies' keys. Memory is read one step after
+// it was asked for, if the calls for the packets of a burst take turns.
 void flow_ports_begin(const struct flow_table *t, const struct flow_pkt *p,
 	const struct ip_ends *to, const rte_be16_t port[], unsigned int n, uint32_t hash[]);
 
+// The next step for the port that the sender has: prefetches what flow_port_is_free() reads.
+// Returns whether the port is free as far as its first bucket shows.
+bool flow_port_look(const struct flow_table *t, uint32_t hash);
+
+// The same for others: prefetches the second bucket of the first one that is free as far as its
+// first bucket shows.
+void flow_ports_look(const struct flow_table *t, const uint32_t hash[], unsigned int n);
+
 // Which of them is the first that no flow, translated or not, has towards the destination; n: each
-// is in use, or, which is rare, seems so: tags are compared, and no keys. Only flow_insert() makes
-// sure that it is free.
+// is in use, or seems so, as one of some thousands that are free: tags are compared, and no keys.
+// Only flow_insert() makes sure that it is free.
 unsigned int flow_ports_find(const struct flow_table *t, const uint32_t hash[], unsigned int n);
 
 // Whether no flow has that port: compares keys, and so reads an entry if the port seems in use.
 bool flow_port_is_free(const struct flow_table *t, const struct flow_pkt *p,
-	const struct ip_ends *to, rte_be16_t port);
+	const struct ip_ends *to, rte_be16_t port, uint32_t hash);

@@ -67,9 +67,10 @@ static struct flow_share *share_find(
 static uint32_t count_one(struct flow_shares *s, uint64_t a, uint64_t b)
 {
 	const struct ip_addr counted = {.q = {a, b}};
+	const struct flow_source_cells cells = flow_source_cells(&s->counts, &counted);
 
-	flow_sources_add(&s->counts, &counted);
-	return flow_sources_count(&s->counts, &counted);
+	flow_source_cells_add(cells);
+	return flow_source_cells_count(cells);
 }
 
 static void port_count(struct flow_shares *s, struct flow_share *share, uint16_t port)

@@ -20,11 +20,17 @@ struct flow_sources {
 // Cells in a row for a table of that many flows: a power of two.
 uint32_t flow_sources_cells(uint32_t capacity);
 
-// Prefetches the cells of an address.
-void flow_sources_prefetch(const struct flow_sources *s, const struct ip_addr *addr);
+// The cells of an address, for the functions below.
+struct flow_source_cells {
+	_Atomic uint32_t *cell[2];
+};
 
-// The smaller count of the two cells of an address: at least the true one.
-uint32_t flow_sources_count(const struct flow_sources *s, const struct ip_addr *addr);
+struct flow_source_cells flow_source_cells(
+	const struct flow_sources *s, const struct ip_addr *addr);
 
-void flow_sources_add(struct flow_sources *s, const struct ip_addr *addr);
-void flow_sources_subtract(struct flow_sources *s, const struct ip_addr *addr);
+// The smaller count of the two cells: at least the true one.
+uint32_t flow_source_cells_count(struct flow_source_cells c);
+
+void flow_source_cells_prefetch(struct flow_source_cells c);
+void flow_source_cells_add(struct flow_source_cells c);
+void flow_source_cells_subtract(struct flow_source_cells c);

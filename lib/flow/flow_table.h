@@ -217,13 +217,13 @@ static inline struct ip_addr *flow_source(struct flow *f, uint32_t word)
 static inline void flow_source_add(struct flow_table *t, struct flow *f, uint32_t word)
 {
 	if ((word & FLOW_OF_SOURCE) != 0)
-		flow_sources_add(&t->sources, flow_source(f, word));
+		flow_source_cells_add(flow_source_cells(&t->sources, flow_source(f, word)));
 }
 
 static inline void flow_source_subtract(struct flow_table *t, struct flow *f, uint32_t word)
 {
 	if ((word & FLOW_OF_SOURCE) != 0)
-		flow_sources_subtract(&t->sources, flow_source(f, word));
+		flow_source_cells_subtract(flow_source_cells(&t->sources, flow_source(f, word)));
 }
 
 // The parts, in the order of the files.
@@ -240,6 +240,9 @@ void flow_pool_retire(struct flow_table *t, struct flow_worker *w, struct flow *
 // Takes back those for which that has come true.
 void flow_pool_reclaim(struct flow_table *t, struct flow_worker *w);
 
+// flow_insert.c. Whether a flow has the key, of this hash, as one of its two.
+bool flow_key_is_used(const struct flow_table *t, uint32_t hash, const struct flow_key *key);
+
 // flow_insert.c. Takes a flow out of the table, at the time now in ms. False if it is out already.
 bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, uint32_t now);
 
@@ -254,15 +257,23 @@ static inline uint32_t flow_number(const struct flow_table *t, const struct flow
 	return (uint32_t)(f - t->entry);
 }
 
-// flow_insert.c. A reply to a packet with these ends, of the kind of a packet, with its look-up
-// begun.
-struct flow_pkt flow_reply_to(
-	const struct flow_table *t, const struct flow_pkt *p, const struct ip_ends *to);
+// flow_insert.c. A reply to a packet with these ends, of the kind of a packet, without its hash.
+struct flow_pkt flow_reply_to(const struct flow_pkt *p, const struct ip_ends *to);
 
-// flow_port.c. Counts the port of a flow that has one, by flow_sources_add() and 1, or no longer,
-// by flow_sources_subtract() and UINT16_MAX.
-void flow_port_count(struct flow_table *t, struct flow *f, uint32_t word,
-	void (*change)(struct flow_sources *s, const struct ip_addr *addr), uint16_t more);
+// flow_port.c. Where the port of a translated flow is counted: for its source, for its holder, and
+// in its block. NULL: nowhere, of all.
+struct flow_port_cells {
+	struct flow_source_cells source, holder;
+	_Atomic uint16_t *block;
+};
+struct flow_port_cells flow_port_cells(const struct flow_table *t, const struct flow_pkt *p,
+	const struct flow_translation *translation, uint32_t holder);
+struct flow_port_cells flow_port_cells_of(const struct flow_table *t, const struct flow *f);
+// Whether the source, or the holder, has as many ports as the translation allows.
+bool flow_port_is_refused(
+	const struct flow_port_cells *c, const struct flow_translation *translation);
+void flow_port_add(const struct flow_port_cells *c);
+void flow_port_subtract(const struct flow_port_cells *c);
 
 // flow_age.c. Evicts a flow of the largest holder, not smaller than this one, so that it gets a
 // flow with this hash. False if none may be evicted where it looked.

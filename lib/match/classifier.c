@@ -182,7 +182,7 @@ static void find_family(const struct rte_acl_ctx *acl, enum ip_family family,
 	unsigned int k = 0;
 
 	for (unsigned int i = 0; acl != NULL && i < n; i++)
-		if (ip_addr_family(&key[i].source) == family) {
+		if (found[i] == 0 && ip_addr_family(&key[i].source) == family) {
 			at[k] = (uint8_t)i;
 			data[k++] = (const uint8_t *)&key[i];
 		}
@@ -197,8 +197,9 @@ void classifier_find_each(const struct classifier *c, const struct classifier_ke
 	unsigned int n, uint32_t found[])
 {
 	memset(found, 0, n * sizeof(found[0]));
-	for (enum ip_family f = IP_V4; c->n_parts > 0 && f <= IP_V6; f++)
-		find_family(c->part[0][f], f, key, n, found);
+	for (unsigned int p = 0; p < c->n_parts; p++)
+		for (enum ip_family f = IP_V4; f <= IP_V6; f++)
+			find_family(c->part[p][f], f, key, n, found);
 }
 
 uint32_t classifier_find(

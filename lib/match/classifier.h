@@ -152,9 +152,9 @@ struct classifier *classifier_new(const struct classifier_rule rules[], unsigned
 // NULL is allowed.
 void classifier_free(struct classifier *c);
 
-// The first rule, in a classifier of one part and category, that matches each of n keys, at most
-// CLASSIFIER_KEYS_MAX: found[i] is its index + 1, or 0. 16 keys at once cost a fraction of 16
-// single ones. Workers.
+// The first rule, in a classifier of one category and without rules about tunnels, that matches
+// each of n keys, at most CLASSIFIER_KEYS_MAX: found[i] is its index + 1, or 0. 16 keys at once
+// cost a fraction of 16 single ones. Workers.
 void classifier_find_each(const struct classifier *c, const struct classifier_key key[],
 	unsigned int n, uint32_t found[]);
 

@@ -82,11 +82,15 @@ bool nat_set_translates(const struct nat_set *s, enum nat_end end)
 	return s->translates[end];
 }
 
-const struct nat_rule *nat_set_find(
-	const struct nat_set *s, enum nat_end end, const struct classifier_key *packet)
+void nat_set_find_each(const struct nat_set *s, enum nat_end end,
+	const struct classifier_key packet[], unsigned int n, const struct nat_rule *rule[])
 {
-	uint32_t found = classifier_find(s->classifier[end], packet, 0);
-	const struct nat_rule *rule = found != 0 ? &s->rule[found - 1] : NULL;
+	uint32_t found[CLASSIFIER_KEYS_MAX];
 
-	return rule != NULL && rule->action != NAT_ACCEPT ? rule : NULL;
+	classifier_find_each(s->classifier[end], packet, n, found);
+	for (unsigned int i = 0; i < n; i++) {
+		rule[i] = found[i] != 0 ? &s->rule[found[i] - 1] : NULL;
+		if (rule[i] != NULL && rule[i]->action == NAT_ACCEPT)
+			rule[i] = NULL;
+	}
 }

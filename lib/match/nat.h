@@ -53,7 +53,7 @@ const struct nat_rule *nat_set_numbered(const struct nat_set *s, uint16_t number
 // Whether any rule translates the end.
 bool nat_set_translates(const struct nat_set *s, enum nat_end end);
 
-// The rule that translates an end of the packet; NULL: none does, or one of NAT_ACCEPT comes first.
-// Workers.
-const struct nat_rule *nat_set_find(
-	const struct nat_set *s, enum nat_end end, const struct classifier_key *packet);
+// The rules that translate an end of each of n packets, at most CLASSIFIER_KEYS_MAX; NULL: none
+// does, or one of NAT_ACCEPT comes first. Workers.
+void nat_set_find_each(const struct nat_set *s, enum nat_end end,
+	const struct classifier_key packet[], unsigned int n, const struct nat_rule *rule[]);

@@ -254,7 +254,7 @@ void model_setup(unsigned int scenario)
 	first = packet(s->before[0], s->proto);
 	model->flow.word = ct_begin(table, &first, &reason) | FLOW_COUNTED | FLOW_OF_SOURCE;
 	flow_word_show(&model->flow);
-	flow_sources_add(&table->sources, &model->flow.key.addr[CLIENT]);
+	flow_source_cells_add(flow_source_cells(&table->sources, &model->flow.key.addr[CLIENT]));
 	for (unsigned int i = 0; s->before[i] != NOTHING; i++)
 		act(s->before[i], s->proto, &learnt);
 }

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 
+#include "peer.h"
 #include "site_nat.h"
 
 #define DMZ_CLIENT "10.7.0.5"
@@ -90,6 +91,31 @@ static void test_sources_and_peers_are_limited(void **state)
 	port_of(g, DMZ, DMZ_CLIENT, 1, SERVER);
 	// Each destination counts for itself.
 	port_of(g, LAN, CLIENT, 4, "198.51.100.8");
+	gateway_free(g);
+}
+
+// The peer that a packet out of a tunnel comes from has its limit, whichever sources it is of.
+static void test_peers_of_tunnels_are_limited(void **state)
+{
+	struct gateway *g = site_a((struct site){
+		.more = "nat = ( { name = \"in\"; action = \"source\"; out = \"lan\"; to = "
+			"\"port\"; per_peer = 2; } );"});
+	struct peer from_b = peer_new(g, "from-b");
+	uint8_t packet[FRAME_MAX];
+
+	(void)state;
+	for (uint32_t seq = 1; seq <= 3; seq++) {
+		const struct ends e = {
+			seq == 1 ? "10.2.0.5" : "10.2.0.6", (uint16_t)(1000 + seq), CLIENT, 53};
+		const struct frame f =
+			peer_seal_packet(&from_b, seq, packet, ends_write(packet, IPPROTO_UDP, e));
+
+		if (seq <= 2)
+			gateway_expect_sent(g, &f, LAN);
+		else
+			gateway_expect_drop(g, &f, DROP_NAT_LIMIT);
+	}
+	peer_free(&from_b);
 	gateway_free(g);
 }
 
@@ -275,9 +301,7 @@ unsigned int __wrap_flow_ports_find(
 unsigned int __wrap_flow_ports_find(
 	const struct flow_table *t, const uint32_t hash[], unsigned int n)
 {
-	const unsigned int found = result == FIRST_FREE  ? 0
-				   : result == ALL_TAKEN ? n
-							 : __real_flow_ports_find(t, hash, n);
+	const unsigned int found = result == FIRST_FREE ? 0 : __real_flow_ports_find(t, hash, n);
 
 	result = TRUTH;
 	return found;
@@ -322,6 +346,7 @@ int main(void)
 		pipeline_test(test_last_ports_are_found),
 		pipeline_test(test_ports_in_order),
 		pipeline_test(test_sources_and_peers_are_limited),
+		pipeline_test(test_peers_of_tunnels_are_limited),
 		pipeline_test(test_ended_flows_count_no_more),
 		pipeline_test(test_own_ports_are_not_given),
 		pipeline_test(test_burst_has_one_binding),
