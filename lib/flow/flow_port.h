@@ -31,8 +31,8 @@ bool flow_port_block_is_full(const struct flow_table *t, uint64_t towards, uint3
 void flow_ports_begin(const struct flow_table *t, const struct flow_pkt *p,
 	const struct ip_ends *to, const rte_be16_t port[], unsigned int n, uint32_t hash[]);
 
-// The next step for the port that the sender has: prefetches what flow_port_is_free() reads.
-// Returns whether the port is free as far as its first bucket shows.
+// The next step for the port that the sender has: prefetches the lines that flow_port_is_free()
+// reads. Returns whether the port is free as far as its first bucket shows.
 bool flow_port_look(const struct flow_table *t, uint32_t hash);
 
 // The same for others: prefetches the second bucket of the first one that is free as far as its
