@@ -4,6 +4,8 @@
 #include <netinet/in.h>
 #include <stdio.h>
 
+#include "addrs.h"
+#include "flow_port.h"
 #include "peer.h"
 #include "site_nat.h"
 
@@ -73,6 +75,40 @@ static void test_ports_in_order(void **state)
 	assert_int_equal(port_of(g, LAN, OTHER, 5010, SERVER), 5011);
 	assert_int_equal(port_of(g, LAN, OTHER, 100, SERVER), 5000);
 	assert_int_equal(port_of(g, LAN, OTHER, 101, SERVER), 5001);
+	gateway_free(g);
+}
+
+// Counts the ports of a block, as of another destination whose counts are in the same places.
+static void fill_block(struct gateway *g, uint16_t first)
+{
+	const struct ip_addr client = addr_of(CLIENT), other = addr_of("198.51.100.9");
+	struct flow_translation t = {.to = {addr_of(OWN), addr_of(SERVER), 0, RTE_BE16(53)}};
+	struct flow_pkt p = {.key.proto = IPPROTO_UDP, .v4 = true};
+	struct flow *f;
+
+	flow_pkt_set_ends(&p, client, 0, t.to.dst, t.to.dst_port);
+	t.towards = flow_towards(g->flows, &p, &t.to);
+	t.to.dst = other;
+	for (uint16_t i = 0; i < FLOW_PORT_BLOCK; i++) {
+		t.to.src_port = rte_cpu_to_be_16((uint16_t)(first + i));
+		flow_pkt_set_ends(&p, client, t.to.src_port, other, t.to.dst_port);
+		flow_lookup_start(g->flows, &p);
+		assert_int_equal(flow_insert(g->flows, g->w->id, &p, &t, 0, 0, &f), DROP_NONE);
+	}
+	assert_true(flow_port_block_is_full(g->flows, t.towards, first / FLOW_PORT_BLOCK));
+}
+
+// In a range of few ports each is found, also where the counts of blocks say that none is free.
+static void test_few_ports_in_a_full_block(void **state)
+{
+	struct gateway *g = gateway_of(RULE(
+		"to_port = \"5000-5003\"; random = false; per_source = 1000; per_peer = 1000;"));
+
+	(void)state;
+	fill_block(g, 4992);
+	assert_int_equal(port_of(g, LAN, CLIENT, 5003, SERVER), 5003);
+	assert_int_equal(port_of(g, LAN, CLIENT, 5002, SERVER), 5002);
+	assert_int_equal(port_of(g, LAN, OTHER, 5002, SERVER), 5000);
 	gateway_free(g);
 }
 
@@ -345,6 +381,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_last_ports_are_found),
 		pipeline_test(test_ports_in_order),
+		pipeline_test(test_few_ports_in_a_full_block),
 		pipeline_test(test_sources_and_peers_are_limited),
 		pipeline_test(test_peers_of_tunnels_are_limited),
 		pipeline_test(test_ended_flows_count_no_more),
