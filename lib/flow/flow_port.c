@@ -17,8 +17,9 @@ static struct ip_addr of_holder(uint64_t towards, uint32_t holder)
 uint64_t flow_towards(
 	const struct flow_table *t, const struct flow_pkt *p, const struct ip_ends *to)
 {
-	// The identifier of an ICMP query is at both ends.
-	const uint64_t port = p->key.asker != 0 ? 0 : to->dst_port;
+	// The identifier of an ICMP query is at both ends; each type and code has all of them.
+	const uint64_t port = p->key.asker != 0 ? p->key.icmp_type | (uint64_t)p->key.icmp_code << 8
+						: to->dst_port;
 	const uint64_t word[] = {to->src.q[0], to->src.q[1], to->dst.q[0], to->dst.q[1],
 		port | (uint64_t)p->key.proto << 16};
 	const uint64_t towards = keyed_hash(&t->hash_key, word, RTE_DIM(word)) | 1;

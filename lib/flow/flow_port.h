@@ -12,7 +12,7 @@
 
 // Begins the choice of a port for the first packet of a flow: returns a number, not 0, that names
 // all that shares the ports: the address of the source, the destination with its port, and the
-// protocol. Prefetches the counts of its source.
+// protocol, with the type and code of an ICMP query. Prefetches the counts of its source.
 uint64_t flow_towards(
 	const struct flow_table *t, const struct flow_pkt *p, const struct ip_ends *to);
 

@@ -65,6 +65,34 @@ static void test_last_ports_are_found(void **state)
 	gateway_free(g);
 }
 
+// Each type and code of ICMP queries has all identifiers, also the last free ones, and a limit of
+// its own.
+static void test_identifiers_of_each_type(void **state)
+{
+	static const struct {
+		uint8_t type, code;
+	} kinds[] = {{8, 0}, {13, 0}, {8, 1}};
+	struct gateway *g = gateway_of(
+		"nat = ( { name = \"out\"; action = \"source\"; out = \"wan\"; to = \"port\"; "
+		"to_port = \"6400-6527\"; per_source = 128; per_peer = 128; } );");
+
+	(void)state;
+	for (unsigned int k = 0; k < RTE_DIM(kinds); k++)
+		for (uint16_t i = 0; i < 128; i++) {
+			uint8_t packet[FRAME_MAX];
+			const uint16_t len = ends_write(
+				packet, IPPROTO_ICMP, (struct ends){CLIENT, 1 + i, SERVER, 8});
+			struct frame f;
+
+			packet[IP_LEN] = kinds[k].type;
+			packet[IP_LEN + 1] = kinds[k].code;
+			upper_checksum_update(packet);
+			f = frame_raw(LAN, packet, len);
+			gateway_expect_sent(g, &f, WAN);
+		}
+	gateway_free(g);
+}
+
 // In order, from its own one on.
 static void test_ports_in_order(void **state)
 {
@@ -380,6 +408,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_last_ports_are_found),
+		pipeline_test(test_identifiers_of_each_type),
 		pipeline_test(test_ports_in_order),
 		pipeline_test(test_few_ports_in_a_full_block),
 		pipeline_test(test_sources_and_peers_are_limited),
