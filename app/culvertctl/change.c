@@ -94,18 +94,29 @@ static char *change_text(const char *kind, char **words, unsigned int n, const c
 	return text;
 }
 
-// culvertctl tunnel down|up NAME
-static enum exit_code tunnel_order(const struct options *options, char **words)
+// Gives an object another state, or role, by the request KIND-STATE NAME.
+static enum exit_code state_order(
+	const struct options *options, const char *kind, const char *name, const char *state)
 {
 	struct answer answer;
 	char *request;
 
-	if (asprintf(&request, "tunnel-%s %s", words[0], words[1]) < 0)
+	if (asprintf(&request, "%s-%s %s", kind, state, name) < 0)
 		err(EXIT_FAILED, NULL);
 	control_order(&answer, instance_choose(options->instance), request);
 	answer_fini(&answer);
 	free(request);
-	return options->json ? output_json(json_pack("{s:s}", "result", words[0])) : EXIT_OK;
+	return options->json ? output_json(json_pack("{s:s}", "result", state)) : EXIT_OK;
+}
+
+enum exit_code command_group(const struct options *options, char **words)
+{
+	if (words[0] == NULL || words[1] == NULL || words[2] != NULL ||
+		(strcmp(words[1], "active") != 0 && strcmp(words[1], "standby") != 0))
+		errx(EXIT_USAGE,
+			"group: expected the name of a group, and \"active\" or \"standby\"");
+	words_check("group", words, 1);
+	return state_order(options, "group", words[0], words[1]);
 }
 
 enum exit_code command_change(const struct options *options, char **words)
@@ -119,7 +130,7 @@ enum exit_code command_change(const struct options *options, char **words)
 		n++;
 	if (n == 2 && strcmp(kind, "tunnel") == 0 &&
 		(strcmp(words[0], "down") == 0 || strcmp(words[0], "up") == 0))
-		return tunnel_order(options, words);
+		return state_order(options, kind, words[1], words[0]);
 	if (n < 2)
 		errx(EXIT_USAGE,
 			"%s: expected \"add\" or \"set\" and settings, or \"del\" and a name",

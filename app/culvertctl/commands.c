@@ -61,8 +61,11 @@ const struct command commands[] = {
 	[FIRST_KIND + (place)] = {                                                                 \
 		#noun, " add|set|del ...", help, command_change, false, complete_change},
 #include "conf_kind.def"
-	[AFTER_KINDS] = {"apply", " FILE|-", "apply all changes in a file, or none", command_apply,
-		false, complete_file},
+	[AFTER_KINDS] = {"group", " NAME active|standby",
+		"answer for the addresses of a group, or leave that to another gateway",
+		command_group, false, complete_group},
+	{"apply", " FILE|-", "apply all changes in a file, or none", command_apply, false,
+		complete_file},
 	{"keygen", " FILE [CIPHER [AUTH]]", "write a key file with new random keys", command_keygen,
 		false, complete_file},
 	{"peer-config", " FILE [PEER]",

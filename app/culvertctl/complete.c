@@ -230,6 +230,17 @@ void complete_flush(const struct options *options, char **words, size_t n)
 		pairs_offer(options, list_of(words[0]), words + 1, n - 1);
 }
 
+void complete_group(const struct options *options, char **words, size_t n)
+{
+	static const char *const roles[] = {"active", "standby", NULL};
+
+	(void)words;
+	if (n == 0)
+		names_offer(options, "groups", "");
+	if (n == 1)
+		offer_words(roles);
+}
+
 void complete_trace(const struct options *options, char **words, size_t n)
 {
 	pairs_offer(options, &query_trace, words, n);

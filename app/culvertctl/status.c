@@ -86,7 +86,7 @@ static void problem_add(json_t *problems, const json_t *rows, bool (*choose)(con
 static json_int_t tunnels_bad(const json_t *totals)
 {
 	return object_number(totals, "tunnels") - object_number(totals, "tunnels_up") -
-	       object_number(totals, "tunnels_never");
+	       object_number(totals, "tunnels_never") - object_number(totals, "tunnels_standby");
 }
 
 // Sentences; none: all is well.

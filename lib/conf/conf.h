@@ -24,9 +24,11 @@
 
 #define CONF_NAME_MAX         32 // octets of a name, NUL included: [A-Za-z0-9_.-]
 #define CONF_PORTS_MAX        16
-#define CONF_ADDRS_MAX        8      // per port or tunnel
-#define CONF_GUESTS_MAX       8      // per port
-#define CONF_MEMBERS_MAX      8      // per port
+#define CONF_ADDRS_MAX        8 // per port or tunnel
+#define CONF_GUESTS_MAX       8 // per port
+#define CONF_MEMBERS_MAX      8 // per port
+#define CONF_GROUPS_MAX       64
+#define CONF_GROUP_ADDRS_MAX  32
 #define CONF_IKE_PREFIX       "ike." // names of SAs and policies of an IKE daemon, see conf_ike.h
 #define CONF_IKE_VIA_MAX      2
 #define CONF_WORKERS_MAX      16
@@ -75,6 +77,9 @@ struct conf_guests {
 
 // How the members of a port share its work.
 enum conf_bond { CONF_ACTIVE_BACKUP, CONF_LACP };
+
+// Of a group: this gateway answers for its addresses, or another one does.
+enum conf_role { CONF_ACTIVE, CONF_STANDBY };
 
 #define CONF_MSS_AUTO UINT16_MAX // the one that fits the path MTU
 

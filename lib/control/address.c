@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "group.h"
 #include "log.h"
 #include "nd.h"
 #include "originate.h"
@@ -140,10 +141,14 @@ static bool is_guest(const struct conf_port *port, const struct ip_addr *addr)
 void address_add(struct control *c, const struct conf *conf, const struct snapshot *s,
 	const struct snapshot *old)
 {
+	groups_follow(c, conf);
 	for (unsigned int p = 0; p < s->n_ports; p++)
 		for (unsigned int i = 0; i < s->port[p].n_addrs; i++) {
 			const struct ip_addr *own = &s->port[p].addrs[i];
 
+			if (group_address_set(c, conf, (uint16_t)p, own))
+				continue;
+			dad_group_unset(c->dad, (uint16_t)p, own);
 			if (ip_addr_is_v4(own) || is_guest(&conf->ports[p], own) ||
 				(old != NULL && snapshot_port_has(&old->port[p], own)))
 				continue;
@@ -188,10 +193,14 @@ void address_follow(struct control *c, const struct snapshot *old)
 		port_follow(c, (uint16_t)p, &old->port[p]);
 }
 
-bool address_may_use(const struct control *c, const struct snapshot *s, const struct sa *sa)
+enum drop address_check(const struct control *c, const struct snapshot *s, const struct sa *sa)
 {
+	if (dad_is_standby(c->dad, &sa->opt.local))
+		return DROP_STANDBY;
 	return dad_may_use(c->dad, &sa->opt.local) &&
-	       (sa->opt.mode == SA_TRANSPORT || snapshot_has(s, &sa->opt.local));
+			       (sa->opt.mode == SA_TRANSPORT || snapshot_has(s, &sa->opt.local))
+		       ? DROP_NONE
+		       : DROP_ADDR_UNUSABLE;
 }
 
 void address_restart(struct control *c, uint16_t port)
@@ -206,7 +215,7 @@ void address_apply(const struct control *c, const struct snapshot *s)
 	struct sa *sa;
 
 	for (unsigned int i = 0; (sa = sa_list_at(&s->objects->sas, i)) != NULL; i++)
-		sa_local_set(sa, address_may_use(c, s, sa));
+		sa_local_set(sa, address_check(c, s, sa));
 }
 
 void address_query(struct control *c, const struct event *e, uint64_t now_ms)

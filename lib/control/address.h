@@ -12,7 +12,7 @@
 int address_init(struct control *c);
 
 // Call before the snapshot replaces an old one (NULL: none): its new addresses are tentative from
-// now on, except addresses that another program gave a port.
+// now on, except addresses that another program gave a port, and those of groups (group.h).
 void address_add(struct control *c, const struct conf *conf, const struct snapshot *s,
 	const struct snapshot *old);
 
@@ -20,9 +20,10 @@ void address_add(struct control *c, const struct conf *conf, const struct snapsh
 // of the others.
 void address_follow(struct control *c, const struct snapshot *old);
 
-// Whether an SA may use its own address: in tunnel mode a port of the snapshot has it (a host
-// behind the gateway may have that of transport mode), and it is no duplicate.
-bool address_may_use(const struct control *c, const struct snapshot *s, const struct sa *sa);
+// Why an SA must not use its own address: DROP_STANDBY, another gateway answers for it; or
+// DROP_ADDR_UNUSABLE, it may be a duplicate, or in tunnel mode no port of the snapshot has it (a
+// host behind the gateway may have that of transport mode). DROP_NONE: it may.
+enum drop address_check(const struct control *c, const struct snapshot *s, const struct sa *sa);
 
 // Before workers run: starts the check of the snapshot's addresses, and joins their groups.
 void address_start(struct control *c);

@@ -145,6 +145,22 @@ struct control_host {
 	uint64_t to, from; // packets given to the kernel, and received from it
 };
 
+// See group.h.
+struct owned_group {
+	conf_name name;
+	enum conf_role role;
+	uint64_t since_ms; // of the role
+	uint32_t changes;
+	unsigned int announcements; // of its addresses, still to be sent: the next one
+	uint64_t announce_ms;       // at this time,
+	uint32_t again_ms;          // and another one that much later
+};
+
+struct owned_groups {
+	struct owned_group item[CONF_GROUPS_MAX]; // as in the configuration
+	unsigned int n;
+};
+
 struct control {
 	const struct control_io *io;
 	void *io_arg;
@@ -179,7 +195,8 @@ struct control {
 	struct control_link links[PORTS_MAX];
 	uint64_t links_next_ms; // when they are checked next
 	struct neigh_table *neigh;
-	struct dad *dad;           // own IPv6 addresses
+	struct dad *dad; // own IPv6 addresses, and those of groups
+	struct owned_groups groups;
 	struct listener *listener; // multicast groups
 	struct flow_table *flows;
 	uint64_t conflict_next_ms; // when an address conflict may be logged next

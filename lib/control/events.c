@@ -18,6 +18,7 @@
 #include "path_mtu.h"
 #include "peers.h"
 #include "retire.h"
+#include "role.h"
 #include "tunnel.h"
 
 #define EVENTS_AT_ONCE 256 // of one worker, before the next worker's
@@ -189,6 +190,7 @@ void events_tick(struct control *c, uint64_t now_ms)
 	neigh_tick(c->neigh, now_ms);
 	listener_tick(c->listener, now_ms); // before solicitations, which are answered to groups
 	dad_tick(c->dad, now_ms);
+	roles_tick(c, now_ms);
 	expiry_tick(c, now_ms);
 	tunnels_tick(c, now_ms);
 	path_mtu_tick(c, now_ms);

@@ -188,7 +188,7 @@ static void move_commit(
 		ike_sa_get(o)->opt.remote = change->move.remote;
 	if (o != NULL && !ip_addr_is_none(&change->move.local)) {
 		sa_local_move(ike_sa_get(o), &change->move.local);
-		sa_local_set(ike_sa_get(o), address_may_use(c, c->snapshot, ike_sa_get(o)));
+		sa_local_set(ike_sa_get(o), address_check(c, c->snapshot, ike_sa_get(o)));
 	}
 	if (step->path != NULL && o != NULL)
 		peer_path_set(c, sa_out_of(ike_sa_get(o)), &step->peer, step->path);

@@ -17,6 +17,8 @@
 //   trace-stop trace=NUMBER
 //   tunnel-down NAME  take the tunnel down that routes lead into
 //   tunnel-up NAME    let it be up again
+//   group-active NAME   this gateway answers for the addresses of the group
+//   group-standby NAME  another one does
 //   ike NAME        and from the next line on, changes of an IKE daemon: as of
 //                   conf_ike_read(); messages call it NAME
 //   change NAME     and from the next line on, changes as of conf_change(); messages call

@@ -99,7 +99,7 @@ bool sa_table_prepare(struct control *c, struct sa *sa)
 {
 	if (sa_ledger_add(c->snapshot->objects->ledger, sa) < 0)
 		return false;
-	sa_local_set(sa, address_may_use(c, c->snapshot, sa));
+	sa_local_set(sa, address_check(c, c->snapshot, sa));
 	return sa->opt.direction == SA_IN || path_mtu_take(c, sa_out_of(sa));
 }
 

@@ -223,6 +223,15 @@ static enum drop drops_check(struct control *c, struct tunnel *t, const struct s
 	return DROP_NONE;
 }
 
+// A tunnel that carries nothing begins again with packets that are received after that.
+static void tunnel_reset(struct tunnel *t, enum tunnel_state state)
+{
+	t->life = (struct tunnel_life){0};
+	memset(t->drops, 0, sizeof(t->drops));
+	t->reason = DROP_NONE;
+	t->state = state;
+}
+
 static void tunnel_check(struct control *c, struct tunnel *t, const struct spd_policy *p,
 	uint32_t patience_ms, uint64_t now_ms)
 {
@@ -231,13 +240,16 @@ static void tunnel_check(struct control *c, struct tunnel *t, const struct spd_p
 	uint64_t sent;
 
 	if (out == NULL) { // IKE will add one
-		t->life = (struct tunnel_life){0};
-		memset(t->drops, 0, sizeof(t->drops));
-		t->reason = DROP_NONE;
-		t->state = spd_policy_is_routed(p) ? TUNNEL_DOWN : TUNNEL_NEVER;
+		tunnel_reset(t, spd_policy_is_routed(p) ? TUNNEL_DOWN : TUNNEL_NEVER);
 		return;
 	}
 	sent = sent_by(&out->sa);
+	if (sa_stop_reason(&out->sa) == DROP_STANDBY) {
+		tunnel_reset(t, t->down != TUNNEL_NOT_DOWN ? TUNNEL_DOWN : TUNNEL_STANDBY);
+		t->sent = sent;
+		t->since_ms = now_ms;
+		return;
+	}
 	tunnel_life_note(
 		&t->life, sent != t->sent, received_ms(c, p, t->since_ms), patience_ms, now_ms);
 	t->sent = sent;

@@ -8,6 +8,7 @@ const char *const tunnel_state_names[TUNNEL_STATES] = {
 	[TUNNEL_FAILING] = "failing",
 	[TUNNEL_STOPPED] = "stopped",
 	[TUNNEL_DOWN] = "down",
+	[TUNNEL_STANDBY] = "standby",
 };
 
 const char *const tunnel_down_names[TUNNEL_DOWNS] = {

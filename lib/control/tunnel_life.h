@@ -16,6 +16,7 @@ enum tunnel_state {
 	TUNNEL_FAILING, // for as long, its SAs have dropped every packet of one direction
 	TUNNEL_STOPPED, // the outbound SA has reached a hard lifetime, or its last sequence number
 	TUNNEL_DOWN,    // routes lead into it, and it takes no packets
+	TUNNEL_STANDBY, // its local address is of a group that another gateway answers for
 	TUNNEL_STATES
 };
 
@@ -65,7 +66,7 @@ struct tunnel {
 	uint64_t since_ms;       // packets up to then were received before there was the tunnel
 	uint64_t probes;         // sent
 	uint64_t probe_ms;       // when the last was; 0: none was
-	enum tunnel_state state; // that of life, TUNNEL_FAILING, TUNNEL_STOPPED or TUNNEL_DOWN
+	enum tunnel_state state; // that of life, or one of those after it
 	enum tunnel_down down;   // of a tunnel that routes lead into
 	bool ordered_down;
 	// When IKE is asked for an SA again, and how long after that; 0: it was not asked since

@@ -54,7 +54,10 @@ static enum tunnel_down find_reason(
 		return TUNNEL_DOWN_ORDER;
 	if (out == NULL)
 		return TUNNEL_DOWN_NO_SA;
-	if (out->sa.per_packet.stop != DROP_NONE)
+	// Routes with skip must not lead elsewhere, in clear, while another gateway has the tunnel.
+	if (sa_stop_reason(&out->sa) == DROP_STANDBY)
+		return TUNNEL_NOT_DOWN;
+	if (sa_has_ended(&out->sa))
 		return TUNNEL_DOWN_STOPPED;
 	if (to == NULL)
 		return TUNNEL_DOWN_PEER;

@@ -10,15 +10,22 @@
 #include "host.h"
 #include "translate.h"
 
-// Policy and route.
+// Policy and route. A packet that a standby group would send is dropped here, so that no flow
+// begins.
 static enum drop find_egress(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found)
 {
-	enum drop d = policy_apply(w, p, fp, found);
+	enum drop d;
 
-	if (d == DROP_NONE && p->sa_out == NULL)
-		d = forward_route(w, p);
-	return d;
+	if (worker_translates(w) && unlikely(dad_is_standby(w->dad, &w->translating->src)))
+		return DROP_STANDBY;
+	d = policy_apply(w, p, fp, found);
+	if (d != DROP_NONE)
+		return d;
+	if (p->sa_out == NULL)
+		return forward_route(w, p);
+	// Without a flow, later packets use no sequence numbers either.
+	return sa_stop_reason(&p->sa_out->sa) == DROP_STANDBY ? DROP_STANDBY : DROP_NONE;
 }
 
 // The number of the policy that admitted the packets of a decision; 0: they were received in clear.

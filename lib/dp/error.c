@@ -118,7 +118,7 @@ static bool source_for(struct ip_addr *source, const struct worker *w, const str
 	*source = preferred_source(w, p);
 	if (ip_addr_is_none(source))
 		return false;
-	return dad_may_use(w->dad, source) || other_source(source, w);
+	return dad_may_use(w->dad, source) || (!p->ip.v4 && other_source(source, w));
 }
 
 // Whether to send a packet about p, and from which address. The rate comes first, so that a flood

@@ -42,6 +42,15 @@ static bool is_from_ike(const struct worker *w, const struct pkt *p)
 	return p->sa_in == NULL && via->iface == pkt_port(w, p) && !ip_addr_is_none(&via->gateway);
 }
 
+// Of the packet as it was received: who else sends from an address of a standby group, or to it,
+// has not noticed that another gateway answers for that.
+static bool has_standby_end(const struct worker *w, const struct pkt *p)
+{
+	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
+
+	return dad_is_standby(w->dad, &dst) || dad_is_standby(w->dad, &src);
+}
+
 enum drop forward_check_source(const struct worker *w, const struct pkt *p)
 {
 	const struct ip_addr src = pkt_src(p);
@@ -88,6 +97,8 @@ enum drop forward_lookup_next(struct worker *w, struct pkt *p, const struct next
 {
 	const struct ip_addr src = pkt_src(p), dst = translate_dst(w, p);
 
+	if (unlikely(has_standby_end(w, p)))
+		return DROP_STANDBY;
 	p->nexthop = pkt_iface(w, p)->only;
 	if (p->nexthop == NULL)
 		forward_find(w, p, former);

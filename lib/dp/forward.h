@@ -17,8 +17,9 @@ enum drop forward_check_source(const struct worker *w, const struct pkt *p);
 void forward_find(const struct worker *w, struct pkt *p, const struct nexthop *former);
 
 // Looks up the route to the destination: p->nexthop, of several that of the packet's flow. Returns
-// DROP_NONE, DROP_NOT_UNICAST, or DROP_IP_SOURCE: as forward_check_source(), and for a link-local
-// source whose packet would leave the link.
+// DROP_NONE, DROP_NOT_UNICAST, DROP_STANDBY (either end is an address of a standby group), or
+// DROP_IP_SOURCE: as forward_check_source(), and for a link-local source whose packet would leave
+// the link.
 enum drop forward_lookup(struct worker *w, struct pkt *p);
 
 // The same with a former next hop.

@@ -53,6 +53,8 @@ static enum drop announce(struct worker *w, struct pkt *p, const struct ip_addr 
 	const struct rte_ether_addr *mac = snapshot_port_mac(pkt_link(w, p), addr);
 	uint8_t *frame;
 
+	if (dad_is_standby(w->dad, addr))
+		return DROP_STANDBY;
 	if (mac == NULL || dad_state(w->dad, pkt_port(w, p), addr) != DAD_ASSIGNED)
 		return DROP_HOST_SOURCE;
 	if (!host_take_token(w, p, (struct host_limit){HOST_SENT_NEW, HOST_OWN}))
@@ -150,6 +152,8 @@ static enum drop admit(struct worker *w, struct pkt *p)
 
 	if (unlikely(w->tracing != NULL))
 		trace_from_host(w, p);
+	if (dad_is_standby(w->dad, &src))
+		return DROP_STANDBY;
 	if (!host_is_own(w, p, &src) || !dad_may_use(w->dad, &src))
 		return DROP_HOST_SOURCE;
 	return host_take_token(w, p, host_limit_sent(w, p)) ? DROP_NONE : DROP_HOST_LIMIT;

@@ -40,6 +40,10 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 	const struct ip_addr target = ip_addr_from_v4(arp->arp_data.arp_tip);
 	const struct rte_ether_addr *mac = snapshot_port_mac(port, &target);
 	bool for_us = mac != NULL;
+
+	if (unlikely(dad_is_standby(w->dad, &target)))
+		return DROP_STANDBY;
+
 	struct event announced = {
 		.kind = EVENT_NEIGH_HEARD,
 		.addr = ip_addr_from_v4(arp->arp_data.arp_sip),
@@ -48,6 +52,8 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 		.for_us = for_us,
 	};
 
+	if (dad_is_standby(w->dad, &announced.addr)) // the active member sends from it
+		return pkt_consume(w, p);
 	if (snapshot_port_has(port, &announced.addr))
 		announced.kind = EVENT_ADDR_CONFLICT;
 	if (must_be_posted(w, &announced))

@@ -91,6 +91,8 @@ static void nd_advertised(struct worker *w, uint16_t port, const struct nd_messa
 static enum drop nd_input(struct worker *w, struct pkt *p, const struct nd_message *m,
 	const struct rte_ether_addr *from)
 {
+	if (unlikely(dad_is_standby(w->dad, &m->target)))
+		return DROP_STANDBY;
 	if (!snapshot_port_is_at(pkt_link(w, p), from)) {
 		if (m->kind == ND_ADVERTISEMENT)
 			nd_advertised(w, pkt_port(w, p), m, from);

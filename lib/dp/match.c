@@ -164,8 +164,7 @@ static void result_write(struct match *m, const struct worker *w, const struct p
 	if (m->reason == DROP_NONE && p->sa_out != NULL && m->nexthop == NULL)
 		m->reason = DROP_PEER_UNKNOWN;
 	if (m->reason == DROP_NONE && p->sa_out != NULL)
-		m->reason =
-			atomic_load_explicit(&p->sa_out->sa.per_packet.stop, memory_order_relaxed);
+		m->reason = sa_stop_reason(&p->sa_out->sa);
 	if (m->reason == DROP_NONE && !m->local && !m->host)
 		m->mtu = forward_mtu(w, p);
 }

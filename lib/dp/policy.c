@@ -324,8 +324,7 @@ static enum drop protect_by_route(struct worker *w, struct pkt *p, const struct 
 		return DROP_HOST_OUTER;
 	if (tunnel->out == NULL)
 		ask_for_sa(w, p, tunnel);
-	if (sa == NULL || sa_out_path(sa)->nexthop == NULL ||
-		atomic_load_explicit(&sa->sa.per_packet.stop, memory_order_relaxed) != DROP_NONE)
+	if (sa == NULL || sa_out_path(sa)->nexthop == NULL || sa_has_ended(&sa->sa))
 		return DROP_TUNNEL_DOWN;
 	p->sa_out = sa;
 	return DROP_NONE;

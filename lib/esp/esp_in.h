@@ -39,8 +39,8 @@ static __rte_always_inline struct esp_in_checks esp_in_checks_of(const struct sa
 
 // Before: m holds a checked, whole IP packet with an ESP header, contiguous, data starting at the
 // outer IP header, esp_off octets in front of the ESP header. Fills *op for crypto_open(). Returns
-// DROP_NONE, DROP_LIFETIME, DROP_SEQUENCE_END or DROP_ADDR_UNUSABLE (the SA has been stopped),
-// DROP_ESP_SHORT or DROP_REPLAY.
+// DROP_NONE, DROP_LIFETIME, DROP_SEQUENCE_END, DROP_ADDR_UNUSABLE or DROP_STANDBY (the SA has been
+// stopped), DROP_ESP_SHORT or DROP_REPLAY.
 static __rte_always_inline enum drop esp_in_check(struct crypto_op *op,
 	const struct esp_in_checks *run, const struct rte_mbuf *m, uint16_t esp_off)
 {

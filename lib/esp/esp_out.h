@@ -44,7 +44,7 @@ uint16_t esp_out_none(struct crypto_op op[], struct sa_out *sa, const struct sa_
 extern const esp_out_fn esp_out_fns[SA_FRAMINGS];
 
 // The reason why a packet with this number was not framed: DROP_PEER_UNKNOWN, DROP_SEQUENCE_END,
-// DROP_LIFETIME, DROP_ADDR_UNUSABLE, DROP_SEQUENCE_UNSAVED or DROP_NO_ROOM.
+// DROP_LIFETIME, DROP_ADDR_UNUSABLE, DROP_STANDBY, DROP_SEQUENCE_UNSAVED or DROP_NO_ROOM.
 enum drop esp_out_drop_reason(
 	struct sa_out *sa, const struct sa_path *path, uint64_t seq, unsigned int worker);
 

@@ -6,6 +6,7 @@
 
 #include "collect.h"
 #include "filter.h"
+#include "role.h"
 #include "tracing.h"
 #include "tunnel_state.h"
 
@@ -111,6 +112,29 @@ static bool tunnel_up(struct control *c, const char *name, char *text, size_t si
 	return tunnel_order(c, name, false, text, size);
 }
 
+static bool group_order(
+	struct control *c, const char *name, enum conf_role role, char *text, size_t size)
+{
+	bool done;
+
+	pthread_mutex_lock(&c->lock);
+	done = role_set(c, name, role, c->io->now_ms());
+	pthread_mutex_unlock(&c->lock);
+	if (!done)
+		snprintf(text, size, "no group has the name \"%s\"", name);
+	return done;
+}
+
+static bool group_active(struct control *c, const char *name, char *text, size_t size)
+{
+	return group_order(c, name, CONF_ACTIVE, text, size);
+}
+
+static bool group_standby(struct control *c, const char *name, char *text, size_t size)
+{
+	return group_order(c, name, CONF_STANDBY, text, size);
+}
+
 const struct request_at_once orders[] = {
 	{"flush", flush},
 	{"flush-neighbours", flush_neighbours},
@@ -118,5 +142,7 @@ const struct request_at_once orders[] = {
 	{"trace-stop", trace_stop},
 	{"tunnel-down", tunnel_down},
 	{"tunnel-up", tunnel_up},
+	{"group-active", group_active},
+	{"group-standby", group_standby},
 	{NULL, NULL},
 };

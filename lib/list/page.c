@@ -57,7 +57,8 @@ static void add_addresses(struct rte_tel_data *item, const char *name, const str
 {
 	static const char *const states[] = {[DAD_TENTATIVE] = " (tentative)",
 		[DAD_ASSIGNED] = "",
-		[DAD_DUPLICATE] = " (duplicate)"};
+		[DAD_DUPLICATE] = " (duplicate)",
+		[DAD_STANDBY] = " (standby)"};
 	struct rte_tel_data *list = rte_tel_data_alloc();
 	char text[IP_PREFIX_STRLEN + 16];
 

@@ -42,6 +42,6 @@ void ranking_worst_tunnels(struct ranking *r, const struct control *c)
 
 	r->n = 0;
 	for (unsigned int i = 0; (t = collect_tunnel(c, i, &p)) != NULL; i++)
-		if (t->state != TUNNEL_UP)
+		if (t->state != TUNNEL_UP && t->state != TUNNEL_STANDBY)
 			ranking_add(r, i, badness(t, c->io->now_ms()));
 }

@@ -14,7 +14,8 @@
 #define VIEW_SAS_MAX      (SPD_IN_MAX * SA_NAME_MAX) // octets of the names of the SAs of a policy
 #define ROUTE_HOPS_STRLEN 1024                       // words about the next hops of a route
 #define VIEW_FLOW_SAS_MAX (2 * SA_NAME_MAX + 2)      // the same of a flow
-#define NAT_RULES_STRLEN  (2 * NAT_NAME_MAX)         // words about the rules of nat of a flow
+#define VIEW_GROUP_MAX    (CONF_GROUP_ADDRS_MAX * IP_ADDR_STRLEN) // addresses of a group
+#define NAT_RULES_STRLEN  (2 * NAT_NAME_MAX) // words about the rules of nat of a flow
 
 // Counters of a device.
 struct device_counts {

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_common.h>
 
 #define TRANSMITS 1    // DupAddrDetectTransmits (RFC 4862 5.1)
@@ -20,13 +21,14 @@ struct dad_addr {
 	// DAD_REMOVED
 	_Atomic uint8_t state;
 	uint8_t sent;         // of this check; from here on control only
+	bool of_group;        // which decides about the state
 	uint32_t interval_ms; // to the next check of a duplicate
 	uint64_t next;
 };
 
 struct dad {
 	struct dad_params p;
-	_Atomic unsigned int n; // written by control, read by workers
+	_Atomic unsigned int n, n_standby; // written by control, read by workers
 	struct dad_addr entry[];
 };
 
@@ -59,6 +61,14 @@ static void state_set(struct dad_addr *a, enum dad_state state)
 	atomic_store_explicit(&a->state, (uint8_t)state, memory_order_release);
 }
 
+static void entry_init(struct dad_addr *a)
+{
+	a->sent = 0;
+	a->interval_ms = 0;
+	a->next = 0;
+	a->of_group = false;
+}
+
 int dad_add(struct dad *d, uint16_t port, const struct ip_addr *addr)
 {
 	unsigned int i = 0, n = count(d);
@@ -69,9 +79,7 @@ int dad_add(struct dad *d, uint16_t port, const struct ip_addr *addr)
 		return -ENOSPC;
 	d->entry[i].addr = *addr;
 	d->entry[i].port = port;
-	d->entry[i].sent = 0;
-	d->entry[i].interval_ms = 0;
-	d->entry[i].next = 0;
+	entry_init(&d->entry[i]);
 	state_set(&d->entry[i], DAD_TENTATIVE);
 	atomic_store_explicit(&d->n, RTE_MAX(n, i + 1), memory_order_release);
 	return 0;
@@ -92,12 +100,50 @@ static unsigned int entry_index(const struct dad *d, uint16_t port, const struct
 	return i;
 }
 
+static void standby_count(struct dad *d)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < count(d); i++)
+		n += state_of(&d->entry[i]) == DAD_STANDBY;
+	atomic_store_explicit(&d->n_standby, n, memory_order_release);
+}
+
+void dad_group_set(struct dad *d, uint16_t port, const struct ip_addr *addr, bool standby)
+{
+	unsigned int i = entry_index(d, port, addr);
+
+	if (i == count(d) && dad_add(d, port, addr) < 0)
+		return;
+	i = entry_index(d, port, addr);
+	d->entry[i].of_group = true;
+	state_set(&d->entry[i], standby ? DAD_STANDBY : DAD_ASSIGNED);
+	standby_count(d);
+}
+
+void dad_group_unset(struct dad *d, uint16_t port, const struct ip_addr *addr)
+{
+	unsigned int i = entry_index(d, port, addr);
+	bool standby;
+
+	if (i == count(d) || !d->entry[i].of_group)
+		return;
+	standby = state_of(&d->entry[i]) == DAD_STANDBY;
+	entry_init(&d->entry[i]);
+	if (ip_addr_is_v4(addr))
+		state_set(&d->entry[i], DAD_REMOVED);
+	else if (standby)
+		state_set(&d->entry[i], DAD_TENTATIVE);
+	standby_count(d);
+}
+
 void dad_remove(struct dad *d, uint16_t port, const struct ip_addr *addr)
 {
 	unsigned int i = entry_index(d, port, addr);
 
 	if (i < count(d))
 		state_set(&d->entry[i], DAD_REMOVED);
+	standby_count(d);
 }
 
 static void state_decide(struct dad *d, struct dad_addr *a, enum dad_state state)
@@ -114,11 +160,9 @@ void dad_restart(struct dad *d, uint16_t port)
 	for (unsigned int i = 0; i < count(d); i++) {
 		struct dad_addr *a = &d->entry[i];
 
-		if (a->port != port || state_of(a) == DAD_REMOVED)
+		if (a->port != port || state_of(a) == DAD_REMOVED || a->of_group)
 			continue;
-		a->sent = 0;
-		a->next = 0;
-		a->interval_ms = 0;
+		entry_init(a);
 		state_set(a, DAD_TENTATIVE);
 	}
 }
@@ -130,7 +174,7 @@ void dad_claimed(struct dad *d, uint16_t port, const struct ip_addr *addr, uint6
 
 	// An assigned address is defended (RFC 4862 5.4.3). Between checks nothing changes: claims,
 	// however many, do not postpone the next one.
-	if (i == count(d) || state_of(a) == DAD_ASSIGNED ||
+	if (i == count(d) || state_of(a) == DAD_ASSIGNED || state_of(a) == DAD_STANDBY ||
 		(state_of(a) == DAD_DUPLICATE && a->sent == 0))
 		return;
 	a->interval_ms = RTE_MIN(RTE_MAX(2 * a->interval_ms, AGAIN_MIN_MS), AGAIN_MAX_MS);
@@ -144,7 +188,7 @@ void dad_tick(struct dad *d, uint64_t now)
 	for (unsigned int i = 0; i < count(d); i++) {
 		struct dad_addr *a = &d->entry[i];
 
-		if (state_of(a) == DAD_ASSIGNED || state_of(a) == DAD_REMOVED || now < a->next)
+		if ((state_of(a) != DAD_TENTATIVE && state_of(a) != DAD_DUPLICATE) || now < a->next)
 			continue;
 		if (a->sent == TRANSMITS) {
 			state_decide(d, a, DAD_ASSIGNED);
@@ -169,4 +213,14 @@ bool dad_may_use(const struct dad *d, const struct ip_addr *addr)
 		if (is_entry_of(&d->entry[i], addr) && state_of(&d->entry[i]) != DAD_ASSIGNED)
 			return false;
 	return true;
+}
+
+bool dad_is_standby(const struct dad *d, const struct ip_addr *addr)
+{
+	if (likely(atomic_load_explicit(&d->n_standby, memory_order_acquire) == 0))
+		return false;
+	for (unsigned int i = 0; i < count(d); i++)
+		if (is_entry_of(&d->entry[i], addr) && state_of(&d->entry[i]) == DAD_STANDBY)
+			return true;
+	return false;
 }

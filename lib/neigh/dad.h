@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Duplicate address detection (RFC 4862 5.4): whether an own IPv6 address is free to be used. The
-// control thread alone writes; workers only read the state of an address.
+// Whether an own address may be used: an IPv6 address once it is known to be free, by duplicate
+// address detection (RFC 4862 5.4); an address of a group, which several gateways have, while this
+// one is active. The control thread alone writes; workers only read the state of an address.
 //
 // Any station on the link can claim an address once with a forged advertisement, so that a
 // duplicate is solicited again: after 5 seconds, then at intervals that double up to a minute. It
@@ -16,6 +17,7 @@ enum dad_state {
 	DAD_TENTATIVE, // not to be used yet
 	DAD_ASSIGNED,
 	DAD_DUPLICATE, // another station's: not used, and checked again
+	DAD_STANDBY,   // of a group that another gateway answers for: not used, and never checked
 	DAD_REMOVED,   // no own address any more
 };
 
@@ -43,10 +45,18 @@ void dad_free(struct dad *d);
 // removed. Returns 0 or -ENOSPC.
 int dad_add(struct dad *d, uint16_t port, const struct ip_addr *addr);
 
+// The address is one of a group: not checked, but DAD_STANDBY or DAD_ASSIGNED, as the group is. It
+// need not have been added; there is room as of dad_add().
+void dad_group_set(struct dad *d, uint16_t port, const struct ip_addr *addr, bool standby);
+
+// The address is none of a group any more, if it was: of IPv6 one that was not used is checked.
+void dad_group_unset(struct dad *d, uint16_t port, const struct ip_addr *addr);
+
 // Removes one that was added; there may be none.
 void dad_remove(struct dad *d, uint16_t port, const struct ip_addr *addr);
 
-// Makes all addresses of a port tentative again: it may be on another link now (RFC 4862 5.3).
+// Makes all addresses of a port but those of groups tentative again: it may be on another link now
+// (RFC 4862 5.3).
 void dad_restart(struct dad *d, uint16_t port);
 
 // Another station claims addr: it has solicited for it from none (::), or advertised it.
@@ -61,3 +71,6 @@ enum dad_state dad_state(const struct dad *d, uint16_t port, const struct ip_add
 // Any thread. Whether an own address, of either family, may be a source address (RFC 4862 5.4): it
 // is assigned, on every port that has it.
 bool dad_may_use(const struct dad *d, const struct ip_addr *addr);
+
+// Any thread. Whether an own address is DAD_STANDBY on any port.
+bool dad_is_standby(const struct dad *d, const struct ip_addr *addr);

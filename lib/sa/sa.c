@@ -368,8 +368,7 @@ static void limit_update(struct sa_out *sa)
 // Sets the reason before the limit.
 static void stop_update(struct sa *sa)
 {
-	enum drop address = sa->local_unusable ? DROP_ADDR_UNUSABLE : DROP_NONE;
-	uint8_t reason = sa->ended != DROP_NONE ? sa->ended : (uint8_t)address;
+	uint8_t reason = sa->ended != DROP_NONE ? sa->ended : sa->local_unusable;
 
 	atomic_store_explicit(&sa->per_packet.stop, reason, memory_order_relaxed);
 	if (sa->opt.direction == SA_OUT)
@@ -477,9 +476,9 @@ void sa_stop(struct sa *sa, enum lifetime_unit unit)
 	stop_update(sa);
 }
 
-void sa_local_set(struct sa *sa, bool usable)
+void sa_local_set(struct sa *sa, enum drop reason)
 {
-	sa->local_unusable = !usable;
+	sa->local_unusable = (uint8_t)reason;
 	stop_update(sa);
 }
 

@@ -153,10 +153,10 @@ struct sa {
 		// Octets of the largest packet into its tunnel; 0: as the path allows. Workers
 		// read it if a packet is too large.
 		_Atomic uint16_t mtu_max;
-		// Sources of stop: the reason for the end of its life, an enum drop; and whether
-		// its local address must not be used.
+		// Sources of stop, each an enum drop: the reason for the end of its life, and that
+		// for which its local address must not be used.
 		uint8_t ended;
-		bool local_unusable;
+		uint8_t local_unusable;
 		// Time of the last growth of its bytes, and their number then; 0: never.
 		uint64_t seen_ms, seen_bytes;
 		// When that was last checked; octets in a second, recently.
@@ -312,9 +312,10 @@ void sa_in_ingress_set(struct sa_in *sa, uint32_t ingress);
 // replay_keep_in(); the memory has to exist until the SA is freed.
 int sa_in_window_keep(struct sa_in *sa, struct replay_memory *memory, const struct key_id *id);
 
-// Sets whether the local address may be used (RFC 4862 5.4), as at first. Until it may, packets are
-// dropped as DROP_ADDR_UNUSABLE. Control thread.
-void sa_local_set(struct sa *sa, bool usable);
+// Sets the reason for which packets are dropped as the local address must not be used:
+// DROP_ADDR_UNUSABLE (RFC 4862 5.4) or DROP_STANDBY. DROP_NONE, as at first: it may. Control
+// thread.
+void sa_local_set(struct sa *sa, enum drop reason);
 
 // The last number that there is, or that the lifetime in packets lets it use. Any thread.
 uint64_t sa_out_life_end(const struct sa_out *sa);
@@ -346,6 +347,18 @@ static inline struct sa_out *sa_out_of(const struct sa *sa)
 static inline struct sa_in *sa_in_of(const struct sa *sa)
 {
 	return (struct sa_in *)(uintptr_t)sa;
+}
+
+// Why the SA must not be used; DROP_NONE: it may. And whether it must not although no other gateway
+// uses it instead. Any thread.
+static inline enum drop sa_stop_reason(const struct sa *sa)
+{
+	return (enum drop)atomic_load_explicit(&sa->per_packet.stop, memory_order_relaxed);
+}
+
+static inline bool sa_has_ended(const struct sa *sa)
+{
+	return sa_stop_reason(sa) != DROP_NONE && sa_stop_reason(sa) != DROP_STANDBY;
 }
 
 static_assert(offsetof(struct sa_out, sa) == 0 && offsetof(struct sa_in, sa) == 0, "see above");

@@ -192,6 +192,7 @@ static void gateway_init(struct gateway *g, const struct gateway_pair *pair, con
 			.pool = pool,
 			.large_pool = pool,
 			.neigh = pair->neigh,
+			.dad = pair->dad,
 			.flows = g->flows,
 			.flow_slice = conf->flows_max / pair->lanes / FLOW_ROUND_MS + 1,
 			.published = &g->published,
@@ -229,7 +230,8 @@ struct gateway_pair *gateway_pair_new(
 		.reachable_s = 30,
 		.qsbr = pair->qsbr,
 		.solicit = solicit_nothing});
-	if (pair->neigh == NULL)
+	pair->dad = dad_new(&(struct dad_params){.max = 0});
+	if (pair->neigh == NULL || pair->dad == NULL)
 		die("no memory for neighbours");
 	gateway_init(&pair->near, pair, p, pool, true);
 	gateway_init(&pair->far, pair, p, pool, false);
@@ -254,6 +256,7 @@ void gateway_pair_free(struct gateway_pair *pair)
 	gateway_fini(&pair->near, pair->lanes);
 	gateway_fini(&pair->far, pair->lanes);
 	neigh_table_free(pair->neigh);
+	dad_free(pair->dad);
 	free(pair->qsbr);
 	free(pair);
 }

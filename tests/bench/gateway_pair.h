@@ -45,6 +45,7 @@ struct gateway {
 struct gateway_pair {
 	struct gateway near, far;
 	struct neigh_table *neigh; // of both
+	struct dad *dad;           // the same, empty
 	struct rte_rcu_qsbr *qsbr;
 	unsigned int lanes, first; // first: the number of the first worker
 };

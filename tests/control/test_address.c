@@ -155,13 +155,13 @@ static void test_guest_is_announced_at_once(void **state)
 	desk_wait(2000);
 	desk_forget();
 	sa.opt.local = addr_of("192.0.2.7");
-	assert_false(address_may_use(&desk, desk.snapshot, &sa));
+	assert_int_equal(address_check(&desk, desk.snapshot, &sa), DROP_ADDR_UNUSABLE);
 	conf->ports[WAN].guests = (struct conf_guests){.n = 2,
 		.addr = {addr_of("192.0.2.7"), addr_of("2001:db8:f::7")},
 		.mac = {mac, mac}};
 	desk_replace(conf);
 	desk_expect_log("port \"wan\": address 192.0.2.7 was added");
-	assert_true(address_may_use(&desk, desk.snapshot, &sa));
+	assert_int_equal(address_check(&desk, desk.snapshot, &sa), DROP_NONE);
 	assert_int_equal(sent_about("2001:db8:f::7", ND_ADVERTISEMENT), 1);
 	assert_memory_equal(desk_sent[0].b + 6, &mac, sizeof(mac)); // of ARP
 	assert_int_equal(desk_sent[0].b[13], 0x06);
@@ -169,7 +169,7 @@ static void test_guest_is_announced_at_once(void **state)
 	assert_int_equal(sent_about("2001:db8:f::7", ND_SOLICITATION), 0);
 	desk_reload("", "");
 	desk_expect_log("port \"wan\": address 192.0.2.7 was removed");
-	assert_false(address_may_use(&desk, desk.snapshot, &sa));
+	assert_int_equal(address_check(&desk, desk.snapshot, &sa), DROP_ADDR_UNUSABLE);
 }
 
 static void test_query(void **state)

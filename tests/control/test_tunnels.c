@@ -4,6 +4,7 @@
 #include "collect.h"
 #include "configure.h"
 #include "ike_desk.h"
+#include "role.h"
 #include "tunnel_state.h"
 
 #define TUNNEL  "tunnels = ( { name = \"cloud\"; if_id = 42; } );"
@@ -242,6 +243,26 @@ static void reload_with(const char *route)
 
 #define ROUTE ", { to = \"10.9.0.0/16\"; tunnel = \"cloud\"; "
 
+// It is not down, so that routes with skip do not lead elsewhere.
+static void test_tunnel_of_standby_group(void **state)
+{
+	(void)state;
+	desk_reload(TUNNEL "groups = ( { name = \"g\"; role = \"standby\"; addresses = [ "
+			   "\"192.0.2.1\" ]; } );",
+		"");
+	ask_if_id("a.in", "in", 0x10000, 42);
+	ask_if_id("a.out", "out", 0x10001, 42);
+	ask_done();
+	assert_int_equal(sa_stop_reason(&desk_sa_out("ike.a.out")->sa), DROP_STANDBY);
+	desk_wait(1000);
+	expect_sends_by("ike.a.out");
+	assert_int_equal(desk.tunnels.item[desk.tunnels.n - 1].state, TUNNEL_STANDBY);
+	assert_true(role_set(&desk, "g", CONF_ACTIVE, desk_now));
+	assert_int_equal(sa_stop_reason(&desk_sa_out("ike.a.out")->sa), DROP_NONE);
+	desk_wait(1000);
+	assert_int_equal(desk.tunnels.item[desk.tunnels.n - 1].state, TUNNEL_NEVER);
+}
+
 static void test_skip(void **state)
 {
 	(void)state;
@@ -443,6 +464,7 @@ int main(void)
 		ike_desk_test(test_down_with_link_or_sa),
 		ike_desk_test(test_next_link),
 		ike_desk_test(test_down_without_answers),
+		ike_desk_test(test_tunnel_of_standby_group),
 		ike_desk_test(test_skip),
 		ike_desk_test(test_acquire),
 		ike_desk_test(test_mtu),

@@ -12,16 +12,16 @@ FIELDS = [field for field in field_def.fields() if field.name and field.metric]
 APART = ("stage_sampled_cycles",)
 BURSTS = {"1": "bursts_1", "2-3": "bursts_2", "4-7": "bursts_4", "8-15": "bursts_8",
           "16-31": "bursts_16", "32-63": "bursts_32", "64": "bursts_64"}
-TUNNELS = ("never", "up", "silent", "failing", "stopped", "down")
+TUNNELS = ("never", "up", "silent", "failing", "stopped", "down", "standby")
 NEIGHBOURS = ("incomplete", "reachable", "stale", "probe", "failed", "static")
-WORDS = {"up": 1, "down": 0, "stalled": 1, "running": 0}
+WORDS = {"up": 1, "down": 0, "active": 1, "standby": 0, "stalled": 1, "running": 0}
 # Units of the telemetry socket that are not the metric's: how many of the metric's they are.
 UNITS = {"worker_busy_seconds": 1e-3, "worker_idle_seconds": 1e-3, "worker_longest_round_seconds": 1e-6,
          "port_speed_bytes": 125000}
 # Times that go on between the two answers.
 RUNNING = ("uptime_seconds", "worker_busy_seconds", "worker_idle_seconds", "sa_last_seen_seconds",
            "sa_lifetime_used_seconds", "sa_lifetime_left_seconds", "tunnel_last_received_seconds",
-           "tunnel_silent_seconds")
+           "tunnel_silent_seconds", "group_role_age_seconds")
 ROUNDING = 2  # seconds that both answers together may round off a running time
 
 

@@ -316,22 +316,22 @@ static void test_addr_unusable(void **state)
 	struct frame f = frame_carry(gateway_expect_sent(a, &to_b, WAN));
 
 	(void)state;
-	sa_local_set(&out->sa, false);
-	sa_local_set(&in->sa, false);
+	sa_local_set(&out->sa, DROP_ADDR_UNUSABLE);
+	sa_local_set(&in->sa, DROP_ADDR_UNUSABLE);
 	gateway_expect_drop(b, &to_a, DROP_ADDR_UNUSABLE);
 	gateway_expect_drop(b, &f, DROP_ADDR_UNUSABLE);
-	sa_local_set(&out->sa, true);
-	sa_local_set(&in->sa, true);
+	sa_local_set(&out->sa, DROP_NONE);
+	sa_local_set(&in->sa, DROP_NONE);
 	gateway_expect_sent(b, &to_a, WAN);
 	gateway_expect_sent(b, &f, LAN);
 	// An expired SA stays expired, whatever the state of the address.
 	f = frame_carry(gateway_expect_sent(a, &to_b, WAN));
-	sa_local_set(&out->sa, false);
-	sa_local_set(&in->sa, false);
+	sa_local_set(&out->sa, DROP_ADDR_UNUSABLE);
+	sa_local_set(&in->sa, DROP_ADDR_UNUSABLE);
 	sa_stop(&out->sa, LIFETIME_SECONDS);
 	sa_stop(&in->sa, LIFETIME_SECONDS);
-	sa_local_set(&out->sa, true);
-	sa_local_set(&in->sa, true);
+	sa_local_set(&out->sa, DROP_NONE);
+	sa_local_set(&in->sa, DROP_NONE);
 	gateway_expect_drop(b, &to_a, DROP_LIFETIME);
 	gateway_expect_drop(b, &f, DROP_LIFETIME);
 	gateway_free(a);

@@ -121,12 +121,26 @@ static void test_nat(void **state)
 	conf_free(c);
 }
 
+static void test_groups(void **state)
+{
+	struct conf *c = conf_dir_load_good("full.conf");
+
+	(void)state;
+	assert_int_equal(c->n_groups, 1);
+	assert_string_equal(c->groups[0].name, "main");
+	assert_int_equal(c->groups[0].role, CONF_STANDBY);
+	assert_int_equal(c->groups[0].n_addrs, 1);
+	check_addr(&c->groups[0].addrs[0], "192.0.2.1");
+	conf_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_rule_of_sa),
 		cmocka_unit_test(test_nat),
+		cmocka_unit_test(test_groups),
 	};
 
 	return cmocka_run_group_tests(tests, conf_dir_make, conf_dir_remove);

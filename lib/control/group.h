@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups of own addresses that several gateways have, and of which one at a time is active: it
+// alone answers for them. All else that belongs to a group follows from its addresses: the SAs and
+// IKE packets from or to one, and the packets that are translated to one. A standby group is ready,
+// and silent. Here are the roles, and the states of addresses that follow from them; role.h changes
+// them. Control thread, with the gateway's lock.
+#pragma once
+
+#include "control.h"
+
+// Before a configuration is used: its groups, of which the ones that exist already keep their
+// roles.
+void groups_follow(struct control *c, const struct conf *conf);
+
+// Applies the role of its group to an own address of a port. False: it is of none. After
+// groups_follow() with the same configuration.
+bool group_address_set(
+	struct control *c, const struct conf *conf, uint16_t port, const struct ip_addr *addr);
+
+// The running group of this name; NULL: there is none.
+struct owned_group *group_find(struct control *c, const char *name);
+
+extern const char *const group_role_names[];

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Changes of the roles of groups (group.h). Which member is active is decided elsewhere, by VRRP
+// (RFC 9568) for example, and set by command. Control thread, with the gateway's lock.
+#pragma once
+
+#include "control.h"
+
+// Gives the group of this name a role. False: there is no such group. An active one carries packets
+// when this returns; its addresses are announced at once, and some more times by roles_tick().
+bool role_set(struct control *c, const char *name, enum conf_role role, uint64_t now_ms);
+
+// Announces addresses again where that is due. Call it every 100 ms or so.
+void roles_tick(struct control *c, uint64_t now_ms);

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An address of a standby group: the gateway neither answers for it nor sends from it, and drops
+// packets for both under one reason. The test plays the control thread.
+#include <netinet/in.h>
+
+#include "addrs.h"
+#include "dad.h"
+#include "dummy.h"
+#include "ike_host.h"
+#include "peer.h"
+#include "site_nat.h"
+#include "site_routed.h"
+#include "site_v6.h"
+
+#define SITE_OWN "192.0.2.1"
+#define OWN6     "2001:db8:1::1"
+#define HOST6    "2001:db8:1::5"
+
+static void address_set(uint16_t port, const char *addr, bool standby)
+{
+	const struct ip_addr own = addr_of(addr);
+
+	dad_group_set(harness_dad, port, &own, standby);
+}
+
+static void sa_set(struct gateway *g, const char *out, const char *in, bool standby)
+{
+	sa_local_set(&gateway_sa_out(g, out)->sa, standby ? DROP_STANDBY : DROP_NONE);
+	sa_local_set(&gateway_sa_in(g, in)->sa, standby ? DROP_STANDBY : DROP_NONE);
+}
+
+// Of gateway A: its address on the WAN, and the SAs between that and B.
+static void role_set(struct gateway *g, bool standby)
+{
+	address_set(WAN, SITE_OWN, standby);
+	sa_set(g, "to-b", "from-b", standby);
+	g->snapshot->flow_generation = snapshot_generation_next(g->snapshot->flow_generation);
+}
+
+static int end(void **state)
+{
+	static const char *const own[] = {SITE_OWN, "10.1.0.1", OWN6, "2001:db8:f::1"};
+
+	for (unsigned int i = 0; i < COUNT_OF(own); i++)
+		for (uint16_t p = 0; p < 2; p++) {
+			const struct ip_addr a = addr_of(own[i]);
+
+			dad_group_unset(harness_dad, p, &a);
+			dad_remove(harness_dad, p, &a);
+		}
+	return harness_test_end(state);
+}
+
+#define groups_test(f) cmocka_unit_test_setup_teardown(f, harness_test_begin, end)
+
+// The frame is dropped as standby, and nothing is sent or posted about it.
+static void expect_silence(struct gateway *g, const struct frame *f)
+{
+	gateway_expect_drop(g, f, DROP_STANDBY);
+	assert_int_equal(g->n_sent, 0);
+	expect_no_event(g);
+}
+
+static void test_arp(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame request = frame_arp(WAN, 1, "192.0.2.2", SITE_OWN);
+	struct frame probe = frame_arp(WAN, 1, "0.0.0.0", SITE_OWN);
+	struct frame announced = frame_arp(WAN, 1, SITE_OWN, SITE_OWN);
+	struct frame asks = frame_arp(WAN, 1, SITE_OWN, "192.0.2.254");
+
+	(void)state;
+	address_set(WAN, SITE_OWN, true);
+	expect_silence(g, &request);
+	expect_silence(g, &probe);
+	expect_silence(g, &announced);
+	gateway_pass(g, &asks, 1); // of the active one: no conflict
+	expect_drops(g, DROP_NONE, 0);
+	expect_no_event(g);
+	address_set(WAN, SITE_OWN, false);
+	gateway_expect_sent(g, &request, WAN);
+	expect_event(g, EVENT_NEIGH_HEARD, WAN, "192.0.2.2");
+	gateway_pass(g, &asks, 1);
+	expect_event(g, EVENT_ADDR_CONFLICT, WAN, SITE_OWN);
+	gateway_free(g);
+}
+
+static void test_neighbour_discovery(void **state)
+{
+	struct gateway *g = site_v6_a(OVER_V6, (struct site){0});
+	struct frame asks = frame_nd(LAN, 135, HOST6, "ff02::1:ff00:1", OWN6, 0);
+	struct frame checks = frame_nd(LAN, 135, "::", "ff02::1:ff00:1", OWN6, 0);
+	struct frame announced = frame_nd(LAN, 136, OWN6, "ff02::1", OWN6, 0x20000000);
+
+	(void)state;
+	checks.len -= 8; // without an option (RFC 4861 4.3)
+	frame_nd_update(&checks);
+	address_set(LAN, OWN6, true);
+	expect_silence(g, &asks);
+	expect_silence(g, &checks);
+	expect_silence(g, &announced);
+	address_set(LAN, OWN6, false);
+	gateway_expect_sent(g, &asks, LAN);
+	expect_event(g, EVENT_ND_SOLICITED, LAN, HOST6);
+	gateway_pass(g, &announced, 1);
+	expect_event(g, EVENT_DAD_HEARD, LAN, OWN6);
+	gateway_free(g);
+}
+
+// No echo, and no error about a closed port.
+static void test_local(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame ping = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.1.0.1",
+						  .proto = IPPROTO_ICMP, .icmp_type = 8));
+	struct frame udp = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.1.0.1", .dport = 99));
+	struct frame unknown = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.1.0.1",
+						     .proto = IPPROTO_ICMP, .icmp_type = 99));
+
+	(void)state;
+	address_set(LAN, "10.1.0.1", true);
+	expect_silence(g, &ping);
+	expect_silence(g, &udp);
+	expect_silence(g, &unknown);
+	address_set(LAN, "10.1.0.1", false);
+	gateway_expect_sent(g, &ping, LAN);
+	gateway_free(g);
+}
+
+static void test_local_v6(void **state)
+{
+	struct gateway *g = site_v6_a(OVER_V6, (struct site){0});
+	struct frame ping = frame_ip6(
+		LAN, (struct ipv6)FROM_TO(HOST6, OWN6, .proto = IPPROTO_ICMPV6, .icmp_type = 128));
+
+	(void)state;
+	address_set(LAN, OWN6, true);
+	expect_silence(g, &ping);
+	address_set(LAN, OWN6, false);
+	gateway_expect_sent(g, &ping, LAN);
+	gateway_free(g);
+}
+
+// Errors about packets that are not the group's are not sent from its addresses either.
+static void test_errors(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame last =
+		frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "198.51.100.7", .ttl = 1));
+
+	(void)state;
+	address_set(LAN, "10.1.0.1", true);
+	gateway_expect_drop(g, &last, DROP_TTL);
+	assert_int_equal(g->n_sent, 0);
+	address_set(LAN, "10.1.0.1", false);
+	gateway_expect_drop(g, &last, DROP_TTL);
+	assert_int_equal(g->n_sent, 1);
+	gateway_free(g);
+}
+
+// Neither the first packet of a flow nor later ones use sequence numbers, and flows that were
+// decided before are decided again.
+static void test_esp_out(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
+	struct frame other = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.6"));
+	struct sa_out *out = gateway_sa_out(g, "to-b");
+	uint64_t seq;
+
+	(void)state;
+	gateway_expect_sent(g, &f, WAN);
+	seq = sa_out_seq(out);
+	role_set(g, true);
+	for (unsigned int i = 0; i < 3; i++) {
+		expect_silence(g, &f);
+		expect_silence(g, &other);
+	}
+	assert_int_equal(sa_out_seq(out), seq);
+	role_set(g, false);
+	gateway_expect_sent(g, &f, WAN);
+	gateway_expect_sent(g, &other, WAN);
+	assert_int_equal(sa_out_seq(out), seq + 2);
+	gateway_free(g);
+}
+
+// The moment between the change of the SA and that of the decisions of flows.
+static void test_esp_out_of_known_flow(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
+
+	(void)state;
+	gateway_expect_sent(g, &f, WAN);
+	sa_set(g, "to-b", "from-b", true);
+	expect_silence(g, &f);
+	sa_set(g, "to-b", "from-b", false);
+	gateway_expect_sent(g, &f, WAN);
+	gateway_free(g);
+}
+
+// The window stays as it was: the same packet is accepted when the group is active.
+static void test_esp_in(void **state)
+{
+	struct gateway *a = site_a((struct site){0}), *b = site_b((struct site){0});
+	struct frame in = frame_ip(LAN, (struct ipv4)FROM_TO("10.2.0.5", "10.1.0.5"));
+	struct frame wire = frame_carry(gateway_expect_sent(b, &in, WAN)), unknown = wire;
+	const struct sa_in *sa = gateway_sa_in(a, "from-b");
+
+	(void)state;
+	put32(unknown.b + ETH_LEN + IP_LEN, 0x9999);
+	role_set(a, true);
+	expect_silence(a, &wire);
+	expect_silence(a, &wire);
+	expect_silence(a, &unknown);
+	assert_int_equal(replay_top(&sa->sa.per_packet.replay), 0);
+	role_set(a, false);
+	expect_arrived(gateway_expect_sent(a, &wire, LAN), &in);
+	gateway_expect_drop(a, &unknown, DROP_NO_SA);
+	gateway_free(a);
+	gateway_free(b);
+}
+
+static void test_dummies(void **state)
+{
+	struct gateway *g = site_a((struct site){.sa_out = "tfc = { dummies = 100; };"});
+
+	(void)state;
+	gateway_wait(g, TSC_HZ / 10);
+	assert_int_not_equal(g->n_sent, 0);
+	role_set(g, true);
+	for (unsigned int i = 0; i < 100; i++) {
+		gateway_wait(g, TSC_HZ / 100);
+		assert_int_equal(g->n_sent, 0);
+		expect_drops(g, DROP_NONE, 0);
+	}
+	role_set(g, false);
+	gateway_wait(g, TSC_HZ / 10);
+	assert_int_not_equal(g->n_sent, 0);
+	gateway_free(g);
+}
+
+// A route into a tunnel of the group does not lead elsewhere, even with skip.
+static void test_routed(void **state)
+{
+	struct gateway *g = site_routed("", "");
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.7.7"));
+	struct frame skips = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.6.7.7"));
+
+	(void)state;
+	gateway_expect_sent(g, &f, WAN);
+	role_set(g, true);
+	expect_silence(g, &f);
+	expect_silence(g, &skips);
+	role_set(g, false);
+	gateway_expect_sent(g, &f, WAN);
+	gateway_expect_sent(g, &skips, WAN);
+	gateway_free(g);
+}
+
+// Neither direction of a translated connection.
+static void test_nat(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = POLICIES, .more = MASQUERADE});
+	struct frame out = ends_frame(LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53});
+	struct frame fresh = ends_frame(LAN, IPPROTO_UDP, (struct ends){CLIENT, 4001, SERVER, 53});
+	struct frame reply = ends_frame(WAN, IPPROTO_UDP, (struct ends){SERVER, 53, OWN, 4000});
+
+	(void)state;
+	gateway_expect_sent(g, &out, WAN);
+	gateway_expect_sent(g, &reply, LAN);
+	role_set(g, true);
+	for (unsigned int i = 0; i < 2; i++) {
+		expect_silence(g, &out);
+		expect_silence(g, &fresh);
+		expect_silence(g, &reply);
+	}
+	role_set(g, false);
+	gateway_expect_sent(g, &out, WAN);
+	gateway_expect_sent(g, &reply, LAN);
+	gateway_expect_sent(g, &fresh, WAN);
+	gateway_free(g);
+}
+
+// IKE reaches the station with the daemon from the network no more, nor the network from there.
+static void test_ike(void **state)
+{
+	struct gateway *g = site_a(ike_in_dmz);
+	struct frame in = frame_ip(
+		WAN, (struct ipv4)FROM_TO("192.0.2.2", SITE_OWN, .sport = 500, .dport = 500));
+	struct frame out = frame_ip(
+		DMZ, (struct ipv4)FROM_TO(SITE_OWN, "192.0.2.2", .sport = 500, .dport = 500));
+
+	(void)state;
+	gateway_expect_sent(g, &in, DMZ);
+	gateway_expect_sent(g, &out, WAN);
+	role_set(g, true);
+	expect_silence(g, &in);
+	expect_silence(g, &out);
+	role_set(g, false);
+	gateway_expect_sent(g, &in, DMZ);
+	gateway_expect_sent(g, &out, WAN);
+	gateway_free(g);
+}
+
+// The same for programs on the host behind the port, whose kernel announces the address, too.
+static void test_host(void **state)
+{
+	struct site s = {
+		.policies = ", { name = \"own\"; local = \"192.0.2.1\"; action = \"bypass\"; }",
+		.more = "rules = ( { name = \"ike\"; host = true; action = \"accept\"; proto = "
+			"\"udp\"; destination_port = \"500\"; } );"};
+	struct gateway *g = site_a_host(WAN, s);
+	struct frame in = frame_ip(
+		WAN, (struct ipv4)FROM_TO("192.0.2.254", SITE_OWN, .sport = 500, .dport = 500));
+	struct frame out = frame_ip(
+		WAN, (struct ipv4)FROM_TO(SITE_OWN, "192.0.2.254", .sport = 500, .dport = 500));
+	struct frame announced = frame_arp(WAN, 1, SITE_OWN, SITE_OWN);
+
+	(void)state;
+	gateway_expect_punted(g, in);
+	role_set(g, true);
+	expect_silence(g, &in);
+	gateway_host_pass(g, out);
+	expect_drops(g, DROP_STANDBY, 1);
+	gateway_host_pass(g, announced);
+	expect_drops(g, DROP_STANDBY, 1);
+	role_set(g, false);
+	gateway_expect_punted(g, in);
+	gateway_host_pass(g, out);
+	expect_all_sent(g, 1, WAN);
+	gateway_host_pass(g, announced);
+	expect_all_sent(g, 1, WAN);
+	gateway_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		groups_test(test_arp),
+		groups_test(test_neighbour_discovery),
+		groups_test(test_local),
+		groups_test(test_local_v6),
+		groups_test(test_errors),
+		groups_test(test_esp_out),
+		groups_test(test_esp_out_of_known_flow),
+		groups_test(test_esp_in),
+		groups_test(test_dummies),
+		groups_test(test_routed),
+		groups_test(test_nat),
+		groups_test(test_ike),
+		groups_test(test_host),
+	};
+
+	return cmocka_run_group_tests(tests, harness_start, harness_stop);
+}
