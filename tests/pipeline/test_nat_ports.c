@@ -126,7 +126,7 @@ static void fill_block(struct gateway *g, uint16_t first)
 	assert_true(flow_port_block_is_full(g->flows, t.towards, first / FLOW_PORT_BLOCK));
 }
 
-// In a range of few ports each is found, also where the counts of blocks say that none is free.
+// In a range of few ports each is found, also where the counts of blocks show that none is free.
 static void test_few_ports_in_a_full_block(void **state)
 {
 	struct gateway *g = gateway_of(RULE(
