@@ -154,6 +154,7 @@ struct owned_group {
 	unsigned int announcements; // of its addresses, still to be sent: the next one
 	uint64_t announce_ms;       // at this time,
 	uint32_t again_ms;          // and another one that much later
+	uint64_t defend_ms;         // from when on another station's claim has them announced again
 };
 
 struct owned_groups {

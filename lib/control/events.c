@@ -29,7 +29,10 @@ static void warn_conflict(struct control *c, const struct event *e, uint64_t now
 {
 	char addr[IP_ADDR_STRLEN], mac[RTE_ETHER_ADDR_FMT_SIZE];
 
-	if (now_ms < c->conflict_next_ms || rte_is_same_ether_addr(&e->mac, &c->ports[e->port].mac))
+	if (rte_is_same_ether_addr(&e->mac, &c->ports[e->port].mac))
+		return;
+	role_defend(c, &e->addr, now_ms);
+	if (now_ms < c->conflict_next_ms)
 		return;
 	c->conflict_next_ms = now_ms + 1000;
 	rte_ether_format_addr(mac, sizeof(mac), &e->mac);

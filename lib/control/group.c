@@ -42,6 +42,14 @@ static bool has(const struct conf_group *g, const struct ip_addr *addr)
 	return false;
 }
 
+struct owned_group *group_of(struct control *c, const struct ip_addr *addr)
+{
+	for (unsigned int i = 0; i < c->groups.n; i++)
+		if (has(&c->conf->groups[i], addr))
+			return &c->groups.item[i];
+	return NULL;
+}
+
 bool group_address_set(
 	struct control *c, const struct conf *conf, uint16_t port, const struct ip_addr *addr)
 {

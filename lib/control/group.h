@@ -20,4 +20,7 @@ bool group_address_set(
 // The running group of this name; NULL: there is none.
 struct owned_group *group_find(struct control *c, const char *name);
 
+// The running group that has the address; NULL: it is of none.
+struct owned_group *group_of(struct control *c, const struct ip_addr *addr);
+
 extern const char *const group_role_names[];

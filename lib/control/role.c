@@ -11,6 +11,7 @@
 // once, after 100, 300, 700 and 1500 ms.
 #define ANNOUNCEMENTS 5
 #define AGAIN_MS      100
+#define DEFEND_MS     10000 // as DEFEND_INTERVAL of RFC 5227
 
 static void announce(struct control *c, const struct conf_group *g)
 {
@@ -26,26 +27,49 @@ static void apply(struct control *c, const struct conf_group *g)
 			if (snapshot_port_has(&c->snapshot->port[p], &g->addrs[i]))
 				group_address_set(c, c->conf, p, &g->addrs[i]);
 	address_apply(c, c->snapshot);
+	if (!objects_reserve(c)) // flows in clear keep their decisions; SAs have stopped, or go on
+		return;
 	c->ike.redecide = true; // flows
 	objects_commit(c);
+}
+
+static void announce_begin(struct control *c, struct owned_group *g, uint64_t now_ms)
+{
+	g->announcements = ANNOUNCEMENTS;
+	g->again_ms = AGAIN_MS;
+	g->announce_ms = now_ms;
+	g->defend_ms = now_ms + DEFEND_MS;
+	roles_tick(c, now_ms);
 }
 
 bool role_set(struct control *c, const char *name, enum conf_role role, uint64_t now_ms)
 {
 	struct owned_group *g = group_find(c, name);
 
-	if (g == NULL || g->role == role)
-		return g != NULL;
+	if (g == NULL)
+		return false;
+	if (g->role == role) {
+		if (role == CONF_ACTIVE)
+			announce_begin(c, g, now_ms);
+		return true;
+	}
 	g->role = role;
 	g->since_ms = now_ms;
 	g->changes++;
 	apply(c, &c->conf->groups[g - c->groups.item]);
-	g->announcements = role == CONF_ACTIVE ? ANNOUNCEMENTS : 0;
-	g->again_ms = AGAIN_MS;
-	g->announce_ms = now_ms;
-	roles_tick(c, now_ms);
+	g->announcements = 0;
+	if (role == CONF_ACTIVE)
+		announce_begin(c, g, now_ms);
 	event_post(GROUP_ROLE, EVENT_TEXT(g->name), EVENT_TEXT(group_role_names[role]));
 	return true;
+}
+
+void role_defend(struct control *c, const struct ip_addr *addr, uint64_t now_ms)
+{
+	struct owned_group *g = group_of(c, addr);
+
+	if (g != NULL && g->role == CONF_ACTIVE && now_ms >= g->defend_ms)
+		announce_begin(c, g, now_ms);
 }
 
 void roles_tick(struct control *c, uint64_t now_ms)

@@ -6,8 +6,14 @@
 #include "control.h"
 
 // Gives the group of this name a role. False: there is no such group. An active one carries packets
-// when this returns; its addresses are announced at once, and some more times by roles_tick().
+// when this returns; its addresses are announced at once, also if it was active already, and some
+// more times by roles_tick().
 bool role_set(struct control *c, const char *name, enum conf_role role, uint64_t now_ms);
+
+// Announces the addresses of an active group to which this one belongs, which another station has
+// announced: stations that believed it would go on sending to a gateway that is a standby by now.
+// At most once in ten seconds. No effect for other addresses.
+void role_defend(struct control *c, const struct ip_addr *addr, uint64_t now_ms);
 
 // Announces addresses again where that is due. Call it every 100 ms or so.
 void roles_tick(struct control *c, uint64_t now_ms);

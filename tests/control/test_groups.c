@@ -136,8 +136,9 @@ static void test_activation(void **state)
 	assert_int_equal(sent_about_group(), 10);
 	desk_forget();
 	set("main", CONF_ACTIVE); // again
-	assert_int_equal(desk_n_sent, 0);
+	assert_int_equal(sent_about_group(), 2);
 	desk_expect_no_event();
+	desk_forget();
 	generation = desk_flow_generation();
 	set("main", CONF_STANDBY);
 	assert_int_equal(stop_of("out-4"), DROP_STANDBY);
@@ -145,6 +146,44 @@ static void test_activation(void **state)
 	desk_expect_event("event=group_role\tseverity=info\tgroup=main\trole=standby");
 	assert_int_equal(desk_n_sent, 0);
 	assert_false(role_set(&desk, "other", CONF_ACTIVE, desk_now));
+}
+
+static void claim(const char *addr)
+{
+	desk_event((struct event){.kind = EVENT_ADDR_CONFLICT,
+		.port = WAN,
+		.addr = addr_of(addr),
+		.mac = {{0x02, 0, 0, 0, 0x99, 0x01}}});
+}
+
+// Another station announces the address of an active group, as a gateway that was active by mistake
+// has done: the group is announced once more, but not with every frame that a stranger sends.
+static void test_active_group_is_defended(void **state)
+{
+	(void)state;
+	desk_wait(2000);
+	desk_reload(GROUP("active"), "");
+	desk_wait(12000);
+	desk_forget();
+	claim("192.0.2.1");
+	assert_int_equal(sent_about_group(), 2);
+	claim("2001:db8:f::1");
+	assert_int_equal(sent_about_group(), 2);
+	desk_wait(2000);
+	assert_int_equal(sent_about_group(), 10);
+	claim("192.0.2.1");
+	desk_wait(2000);
+	assert_int_equal(sent_about_group(), 10);
+	desk_wait(8000);
+	desk_forget();
+	claim("192.0.2.1");
+	assert_int_equal(sent_about_group(), 2);
+	set("main", CONF_STANDBY);
+	desk_forget();
+	desk_wait(12000);
+	claim("192.0.2.1");
+	desk_wait(2000);
+	assert_int_equal(sent_about_group(), 0);
 }
 
 // It announces nothing more.
@@ -232,6 +271,7 @@ int main(void)
 		desk_test(test_standby_is_silent),
 		desk_test(test_keepalives),
 		desk_test(test_activation),
+		desk_test(test_active_group_is_defended),
 		desk_test(test_standby_again_at_once),
 		desk_test(test_reload_keeps_the_role),
 		desk_test(test_tunnel_state),
