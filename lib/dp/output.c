@@ -7,6 +7,7 @@
 #include "neigh_lookup.h"
 #include "pkt_drop.h"
 #include "tracepoint.h"
+#include "translate.h"
 
 // Limits of one next hop: one that does not answer leaves room for others.
 #define HELD_PER_NEXT_MAX 32
@@ -168,7 +169,7 @@ static enum drop packet_hold(struct worker *w, struct pkt *p, const struct ip_ad
 	if (d != DROP_NONE)
 		return d;
 	p->framed = false;
-	w->held[w->n_held++] = (struct held){
+	w->held[w->n_held] = (struct held){
 		.p = *p,
 		.next = *next,
 		.until = w->now + HELD_SECONDS * w->tsc_hz,
@@ -176,6 +177,7 @@ static enum drop packet_hold(struct worker *w, struct pkt *p, const struct ip_ad
 		.port = e.port,
 		.holder = holder,
 	};
+	translate_hold(w, &w->held[w->n_held++]);
 	return DROP_NONE;
 }
 
@@ -374,8 +376,10 @@ static bool still_held(struct worker *w, const struct held *h)
 	if (answer == NEIGH_WAIT && w->now < h->until)
 		return true;
 	// The packet's pointers are valid only with the snapshot that it was held under.
+	w->failed = h;
 	if (h->generation == w->snapshot->generation)
 		report_unreachable(w, &h->p);
+	w->failed = NULL;
 	pkt_drop(w, &h->p, DROP_NEIGH_FAILED);
 	return false;
 }

@@ -149,48 +149,51 @@ void translate_packet(
 		trace_translated(w, p, f);
 }
 
-// The flow by which a packet that is to be sent was translated, *fp being that of its replies;
-// NULL: it was not.
-static const struct flow *find_back(
-	const struct worker *w, const struct pkt *p, struct flow_pkt *fp)
+// Whether a packet that is to be sent was translated. Sets *sent then: its ends before.
+static bool find_back(const struct worker *w, const struct pkt *p, struct ip_ends *sent)
 {
 	const struct flow *f;
+	struct flow_pkt fp; // of its replies
 
+	if (w->failed != NULL) {
+		*sent = w->failed->sent;
+		return w->failed->translated;
+	}
 	if (!flow_table_translates(w->flows) || w->as_received ||
-		flow_pkt_read_quoted(fp, pkt_ip(p), p->ip.v4) != DROP_NONE)
-		return NULL;
-	flow_lookup_start(w->flows, fp);
-	f = flow_find(w->flows, fp);
-	return f != NULL && (flow_word(f) & FLOW_TRANSLATED) != 0 ? f : NULL;
+		flow_pkt_read_quoted(&fp, pkt_ip(p), p->ip.v4) != DROP_NONE)
+		return false;
+	flow_lookup_start(w->flows, &fp);
+	f = flow_find(w->flows, &fp);
+	if (f == NULL || (flow_word(f) & FLOW_TRANSLATED) == 0)
+		return false;
+	*sent = ends_of(w, f, fp.dir);
+	*sent = reversed(sent);
+	return true;
+}
+
+void translate_hold(const struct worker *w, struct held *h)
+{
+	h->translated = find_back(w, &h->p, &h->sent);
 }
 
 bool translate_sent(const struct worker *w, const struct pkt *p, struct ip_ends *sent)
 {
-	struct flow_pkt fp;
-	const struct flow *f = find_back(w, p, &fp);
+	const bool before = !find_back(w, p, sent);
 	const struct ip_addr to =
-		f == NULL && worker_translates(w) ? w->translating->flow.to.dst : pkt_dst(p);
+		before && worker_translates(w) ? w->translating->flow.to.dst : pkt_dst(p);
 
-	*sent = (struct ip_ends){.src = pkt_src(p), .dst = pkt_dst(p)};
-	if (f != NULL) {
-		*sent = ends_of(w, f, fp.dir);
-		*sent = reversed(sent);
-	}
+	if (before)
+		*sent = (struct ip_ends){.src = pkt_src(p), .dst = pkt_dst(p)};
 	return !ip_addr_equal(&sent->dst, &to);
 }
 
 void translate_error(const struct worker *w, const struct pkt *about, struct pkt *error)
 {
-	struct flow_pkt fp;
-	const struct flow *f = find_back(w, about, &fp);
 	const struct ip_addr src = pkt_src(error);
-	struct ip_ends to;
+	struct ip_ends sent;
 
-	if (f == NULL)
-		return;
-	to = ends_of(w, f, fp.dir);
-	to = reversed(&to);
-	ip_translate_error(pkt_ip(error), &error->ip, &src, &to);
+	if (find_back(w, about, &sent))
+		ip_translate_error(pkt_ip(error), &error->ip, &src, &sent);
 }
 
 // --- new flows ---

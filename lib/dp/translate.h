@@ -56,5 +56,8 @@ void translate_packet(
 // or will be.
 bool translate_sent(const struct worker *w, const struct pkt *p, struct ip_ends *sent);
 
+// Sets the same in a packet that is to be held, for errors while w->failed is that.
+void translate_hold(const struct worker *w, struct held *h);
+
 // Turns an error of the gateway about such a packet into one about the packet as it was received.
 void translate_error(const struct worker *w, const struct pkt *about, struct pkt *error);

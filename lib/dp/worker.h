@@ -72,6 +72,8 @@ struct held {
 	rte_be32_t spi;      // of the SA; 0: the packet waits for its next hop
 	uint16_t port;       // egress port; or ingress port
 	uint16_t holder;     // worker_holder_cell()
+	bool translated;     // since it was received,
+	struct ip_ends sent; // with these ends: its flow may end before an error is sent about it
 };
 
 // A packet that is handed over to another worker.
@@ -194,6 +196,7 @@ struct worker {
 	union flow_deciders by;                 // policies and rule of the packet that is evaluated
 	struct translating *translating;        // that packet; NULL: none may be translated
 	bool as_received;                       // errors are sent about packets before translation
+	const struct held *failed;              // errors are sent about this packet; NULL: others
 	bool natt;                              // whether any SA uses UDP encapsulation
 	bool punted;                            // packets to the host
 

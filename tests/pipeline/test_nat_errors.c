@@ -134,6 +134,17 @@ static void test_about_untranslated_reply(void **state)
 	gateway_free(g);
 }
 
+// The next hop of held packets does not answer.
+static void wait_in_vain(struct gateway *g, uint16_t port, const char *next)
+{
+	const struct ip_addr silent = addr_of(next);
+
+	neigh_resolve(harness_neigh, port, &silent, 0, 0);
+	for (uint64_t now = 100; now <= 3000; now += 100)
+		neigh_tick(harness_neigh, now);
+	gateway_wait(g, 5000);
+}
+
 // A datagram is sent in fragments, which wait for a host that does not answer: the client learns of
 // its own.
 static void test_held_fragments(void **state)
@@ -143,7 +154,6 @@ static void test_held_fragments(void **state)
 			    "action = \"bypass\"; }",
 		.more = "nat = ( { name = \"out\"; action = \"source\"; out = \"wan\"; to = "
 			"\"port\"; } );"});
-	const struct ip_addr silent = addr_of("192.0.2.77");
 	struct frame f[2];
 	unsigned int n;
 
@@ -153,15 +163,101 @@ static void test_held_fragments(void **state)
 	gateway_pass(g, f, n);
 	expect_drops(g, DROP_NONE, 0);
 	assert_int_equal(worker_held(g->w), n);
-	neigh_resolve(harness_neigh, WAN, &silent, 0, 0);
-	for (uint64_t now = 100; now <= 3000; now += 100)
-		neigh_tick(harness_neigh, now);
-	gateway_wait(g, 5000);
+	wait_in_vain(g, WAN, "192.0.2.77");
 	expect_drops(g, DROP_NEIGH_FAILED, n);
 	expect_all_sent(g, 1, LAN);
 	assert_int_equal(be32(frame_packet(&g->sent[0]) + 12), ip_number("10.1.0.1"));
 	assert_int_equal(be32(frame_packet(&g->sent[0]) + 16), ip_number(CLIENT));
 	expect_quotes(frame_packet(&g->sent[0]), (struct ends){CLIENT, 9, "192.0.2.77", 53});
+	gateway_free(g);
+}
+
+// Passes a packet, which is held, and ends all flows.
+static void hold_and_flush(struct gateway *g, uint16_t in, struct ends e)
+{
+	const struct flow_filter all = {0};
+	const struct frame f = ends_frame(in, IPPROTO_UDP, e);
+	const uint64_t held = worker_held(g->w);
+
+	gateway_pass(g, &f, 1);
+	expect_drops(g, DROP_NONE, 0);
+	assert_int_equal(worker_held(g->w), held + 1);
+	assert_int_equal(flow_flush(g->flows, &all), 0);
+	for (unsigned int i = 0; i < 6; i++)
+		flow_tick(g->flows, i % g->conf->n_workers, g->w->now_ms, UINT16_MAX);
+	assert_int_equal(flow_count(g->flows), 0);
+}
+
+static void learn(uint16_t port, const char *neighbour)
+{
+	const struct ip_addr addr = addr_of(neighbour);
+	const struct rte_ether_addr mac = {{2, 0, 0, 0, 7, 8}};
+
+	neigh_learn(harness_neigh, port, &addr, &mac, true, 0);
+}
+
+static void expect_error_about(const struct frame *sent, struct ends about)
+{
+	assert_int_equal(be32(frame_packet(sent) + 16), ip_number(about.src));
+	expect_quotes(frame_packet(sent), about);
+}
+
+#define TO_HELD                                                                                    \
+	", { name = \"own\"; local = \"192.0.2.1\"; action = \"bypass\"; },"                       \
+	"{ name = \"inside\"; local = \"10.1.0.0/24\"; action = \"bypass\"; }"
+
+// While packets wait for a host that does not answer, their flows end, and the port of the first is
+// given to the second: each client learns of its own.
+static void test_held_without_flow(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = TO_HELD,
+		.more = "nat = ( { name = \"out\"; action = \"source\"; out = \"wan\"; to = "
+			"\"port\"; } );"});
+	const struct ends first = {CLIENT, 4000, "192.0.2.77", 53};
+	const struct ends second = {OTHER, 4000, "192.0.2.77", 53};
+
+	(void)state;
+	learn(LAN, OTHER);
+	hold_and_flush(g, LAN, first);
+	hold_and_flush(g, LAN, second);
+	wait_in_vain(g, WAN, "192.0.2.77");
+	expect_drops(g, DROP_NEIGH_FAILED, 2);
+	expect_all_sent(g, 2, LAN);
+	expect_error_about(&g->sent[0], first);
+	expect_error_about(&g->sent[1], second);
+	gateway_free(g);
+}
+
+// The same for one whose destination is translated: nobody outside learns of that.
+static void test_held_for_a_service_without_flow(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = TO_HELD,
+		.more = "nat = ( { name = \"web\"; action = \"destination\"; destination = "
+			"\"192.0.2.1\"; proto = \"udp\"; destination_port = \"443\"; to = "
+			"\"10.1.0.77\"; } );"});
+	const struct ends e = {SERVER, 4000, OWN, 443};
+
+	(void)state;
+	hold_and_flush(g, WAN, e);
+	wait_in_vain(g, LAN, "10.1.0.77");
+	expect_drops(g, DROP_NEIGH_FAILED, 1);
+	expect_all_sent(g, 1, WAN);
+	expect_error_about(&g->sent[0], e);
+	gateway_free(g);
+}
+
+// A packet that waits is sent as it was translated, also if its flow ends meanwhile.
+static void test_sent_without_flow(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = TO_HELD,
+		.more = "nat = ( { name = \"out\"; action = \"source\"; out = \"wan\"; to = "
+			"\"port\"; } );"});
+	(void)state;
+	hold_and_flush(g, LAN, (struct ends){CLIENT, 4000, "192.0.2.78", 53});
+	learn(WAN, "192.0.2.78");
+	gateway_wait(g, 5000);
+	expect_all_sent(g, 1, WAN);
+	expect_ends(&g->sent[0], (struct ends){OWN, 4000, "192.0.2.78", 53});
 	gateway_free(g);
 }
 
@@ -173,6 +269,9 @@ int main(void)
 		pipeline_test(test_in_the_burst_of_its_flow),
 		pipeline_test(test_about_untranslated_reply),
 		pipeline_test(test_held_fragments),
+		pipeline_test(test_held_without_flow),
+		pipeline_test(test_held_for_a_service_without_flow),
+		pipeline_test(test_sent_without_flow),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
