@@ -28,6 +28,13 @@ void flow_bindings_free(struct flow_table *t)
 		free(t->worker[i].bindings);
 }
 
+uint32_t flow_binding_number(const struct flow_table *t, const struct flow_worker *w)
+{
+	const uint64_t begun = atomic_load_explicit(&w->counters.bindings, memory_order_relaxed);
+
+	return (uint32_t)(begun * t->n_workers + (uint64_t)(w - t->worker));
+}
+
 void flow_binding_add(const struct flow_table *t, struct flow_worker *w, const struct flow *f,
 	bool ended, uint32_t now)
 {
@@ -47,6 +54,7 @@ void flow_binding_add(const struct flow_table *t, struct flow_worker *w, const s
 		(struct flow_binding){.from = flow_key_ends(&f->key, nat->first),
 			.to = flow_key_ends(&nat->key, !nat->sender),
 			.at_ms = now,
+			.number = nat->binding,
 			.proto = f->key.proto,
 			.ended = ended};
 	atomic_store_explicit(&b->written, at + 1, memory_order_release);

@@ -232,6 +232,7 @@ static void entry_translate(struct flow_table *t, const struct flow_worker *w, s
 		.first = p->dir,
 		.logged = translation->logged,
 		.of_port = translation->of_port,
+		.binding = flow_binding_number(t, w),
 		.towards = translation->towards};
 	f->dir[!p->dir].key = p->v4 ? flow_brief_of(&reply.key) : FLOW_BRIEF_V6_SECOND;
 }

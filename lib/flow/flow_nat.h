@@ -18,6 +18,7 @@ struct flow_nat {
 	bool logged;         // begin and end are recorded: flow_binding.h
 	bool of_port;        // as below
 	uint8_t first;       // the direction of packets of the first key, whichever end began last
+	uint32_t binding;    // its number: flow_binding.h
 	uint64_t towards;    // as below
 } __rte_cache_aligned;
 

@@ -246,7 +246,9 @@ bool flow_key_is_used(const struct flow_table *t, uint32_t hash, const struct fl
 // flow_insert.c. Takes a flow out of the table, at the time now in ms. False if it is out already.
 bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, uint32_t now);
 
-// flow_binding.c. Counts, and records if its rule wants it, that a translated flow begins or has
+// flow_binding.c. The number of the binding that the worker begins next.
+uint32_t flow_binding_number(const struct flow_table *t, const struct flow_worker *w);
+// Counts, and records if its rule wants it, that a translated flow begins or has
 // ended.
 void flow_binding_add(const struct flow_table *t, struct flow_worker *w, const struct flow *f,
 	bool ended, uint32_t now);

@@ -92,7 +92,7 @@ static void line_add(struct binding_log *l, const struct flow_binding *b)
 	end_add(l, "destination", &b->from.dst, b->from.dst_port);
 	end_add(l, "to_source", &b->to.src, b->to.src_port);
 	end_add(l, "to_destination", &b->to.dst, b->to.dst_port);
-	l->text[l->len++] = '\n';
+	l->len += (size_t)snprintf(l->text + l->len, LINE_MAX_LEN, " binding=%u\n", b->number);
 }
 
 // Takes records while there is room for their lines. Returns whether there were any.

@@ -3,7 +3,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include "flow_binding.h"
 #include "flow_port.h"
 #include "flow_share.h"
 #include "flows.h"
@@ -87,79 +86,6 @@ static void test_keys(void **state)
 		flows_round(&s, 0);
 		flows_fini(&s);
 	}
-}
-
-// Each binding that is to be logged has a record of its begin and one of its end; a full ring loses
-// further ones, and counts them.
-static void test_records(void **state)
-{
-	struct flow_pkt p = udp(HOST_A, 1000, HOST_B, 53);
-	struct flow_translation translation = {.to = ends(PUBLIC, 2000, HOST_B, 53), .rule = {7}};
-	struct flow_counters sum;
-	struct flow_binding b;
-	struct flows s;
-	struct flow *f;
-
-	(void)state;
-	init(&s);
-	assert_int_equal(flow_bindings_new(s.t), 0);
-	for (unsigned int i = 0; i < FLOW_BINDINGS / 2 + 2; i++) {
-		translation.logged = i > 0;
-		flow_lookup_start(s.t, &p);
-		assert_int_equal(flow_insert(s.t, 0, &p, &translation, 0, i, &f), DROP_NONE);
-		flow_remove(s.t, 0, f, i + 1);
-		flows_round(&s, i);
-	}
-	for (unsigned int i = 0; i < FLOW_BINDINGS; i++) {
-		assert_true(flow_binding_next(s.t, 0, &b));
-		assert_int_equal(b.ended, i % 2);
-		assert_int_equal(b.at_ms, 1 + i / 2 + b.ended);
-		assert_int_equal(b.proto, IPPROTO_UDP);
-		assert_int_equal(b.from.src_port, rte_cpu_to_be_16(1000));
-		assert_true(ip_addr_equal(&b.to.src, &translation.to.src));
-		assert_int_equal(b.to.src_port, translation.to.src_port);
-	}
-	assert_false(flow_binding_next(s.t, 0, &b));
-	flow_counters_sum(s.t, &sum);
-	assert_int_equal(sum.bindings, FLOW_BINDINGS / 2 + 2);
-	assert_int_equal(sum.bindings_ended, sum.bindings);
-	assert_int_equal(sum.bindings_lost, 2);
-	flows_fini(&s);
-}
-
-// A connection that the server begins in the flow of a closed one ends with the ends of the
-// binding.
-static void test_record_of_a_reopened_flow(void **state)
-{
-	struct flow_pkt syn = pkt_tcp(HOST_A, 1000, HOST_B, 80, SYN, 100, 0);
-	const struct flow_pkt reset = pkt_tcp(HOST_B, 80, PUBLIC, 2000, RST | ACK, 0, 101),
-			      again = pkt_tcp(HOST_B, 80, PUBLIC, 2000, SYN, 500, 0);
-	const struct flow_translation translation = {
-		.to = ends(PUBLIC, 2000, HOST_B, 80), .rule = {7}, .logged = true};
-	struct flow_binding begin, end;
-	struct flows s;
-	struct flow *f, *same;
-
-	(void)state;
-	init(&s);
-	assert_int_equal(flow_bindings_new(s.t), 0);
-	flow_lookup_start(s.t, &syn);
-	assert_int_equal(flow_insert(s.t, 0, &syn, &translation, 0, 0, &f), DROP_NONE);
-	assert_int_equal(flows_pass(&s, 0, &syn, 0, &same), DROP_NONE);
-	assert_int_equal(flows_pass(&s, 0, &reset, 1, &same), DROP_NONE);
-	assert_int_equal(flows_pass(&s, 0, &again, 2, &same), DROP_NONE);
-	assert_ptr_equal(same, f);
-	assert_int_equal(flows_count(&s).reopened, 1);
-	flow_remove(s.t, 0, f, 0);
-	assert_true(flow_binding_next(s.t, 0, &begin));
-	assert_true(flow_binding_next(s.t, 0, &end));
-	assert_true(end.ended);
-	assert_true(ip_addr_equal(&end.from.src, &begin.from.src));
-	assert_int_equal(end.from.src_port, begin.from.src_port);
-	assert_true(ip_addr_equal(&end.from.dst, &begin.from.dst));
-	assert_true(ip_addr_equal(&end.to.src, &begin.to.src));
-	assert_int_equal(end.to.src_port, begin.to.src_port);
-	flows_fini(&s);
 }
 
 static void test_ends_are_used_once(void **state)
@@ -470,8 +396,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_records),
-		cmocka_unit_test(test_record_of_a_reopened_flow),
 		cmocka_unit_test(test_ends_are_used_once),
 		cmocka_unit_test(test_redecided_by_either_key),
 		cmocka_unit_test(test_view),
