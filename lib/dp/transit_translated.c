@@ -172,7 +172,7 @@ static void try_again(struct worker *w, struct translated *t)
 void transit_translated(
 	struct worker *w, struct flow *const flows[], const uint8_t place[], uint16_t n)
 {
-	struct translated t[RX_BURST_MAX], *kept[RX_BURST_MAX];
+	struct translated t[RX_BURST_MAX], *kept[RX_BURST_MAX] = {NULL};
 	uint16_t n_kept = 0;
 
 	w->as_received = true;

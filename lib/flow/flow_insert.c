@@ -360,7 +360,7 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, struct flow_pkt
 {
 	struct flow_worker *w = &t->worker[worker];
 	uint32_t limit = atomic_load_explicit(&t->source_limit, memory_order_relaxed);
-	struct flow_port_cells cells;
+	struct flow_port_cells cells = {.block = NULL};
 	struct flow_dir *own;
 	enum drop reason;
 	uint32_t word = ct_begin(t, p, &reason), place = 0;
