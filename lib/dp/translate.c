@@ -50,10 +50,11 @@ struct ip_view translate_view_wire(const struct worker *w, const struct pkt *p)
 
 void translate_quoted(const struct worker *w, struct ip_view *quoted)
 {
-	const struct ip_ends *to = &w->translating->flow.to;
+	const struct ip_ends *to;
 
 	if (!worker_translates(w))
 		return;
+	to = &w->translating->flow.to;
 	quoted->src = to->dst;
 	quoted->dst = to->src;
 	quoted->src_port = to->dst_port;
