@@ -42,21 +42,27 @@ static bool has(const struct conf_group *g, const struct ip_addr *addr)
 	return false;
 }
 
-struct owned_group *group_of(struct control *c, const struct ip_addr *addr)
+// The running group that has the address in the configuration, which the running ones follow.
+static struct owned_group *of_address(
+	struct control *c, const struct conf *conf, const struct ip_addr *addr)
 {
-	for (unsigned int i = 0; i < c->groups.n; i++)
-		if (has(&c->conf->groups[i], addr))
+	for (unsigned int i = 0; i < conf->n_groups; i++)
+		if (has(&conf->groups[i], addr))
 			return &c->groups.item[i];
 	return NULL;
+}
+
+struct owned_group *group_of(struct control *c, const struct ip_addr *addr)
+{
+	return of_address(c, c->conf, addr);
 }
 
 bool group_address_set(
 	struct control *c, const struct conf *conf, uint16_t port, const struct ip_addr *addr)
 {
-	for (unsigned int i = 0; i < conf->n_groups; i++)
-		if (has(&conf->groups[i], addr)) {
-			dad_group_set(c->dad, port, addr, c->groups.item[i].role == CONF_STANDBY);
-			return true;
-		}
-	return false;
+	const struct owned_group *g = of_address(c, conf, addr);
+
+	if (g != NULL)
+		dad_group_set(c->dad, port, addr, g->role == CONF_STANDBY);
+	return g != NULL;
 }

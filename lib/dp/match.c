@@ -127,7 +127,6 @@ static enum drop match_evaluate(struct match *m, struct worker *w, struct pkt *p
 		d = translate_source(w, p, &fp, source_rule(w, p), &port);
 	if (d == DROP_NONE && translated && !m->local) {
 		translate_port_look(w, p, &fp, &port);
-		translate_port_look_again(w, &port);
 		d = translate_port(w, p, &fp, &port);
 	}
 	if (d != DROP_NONE)

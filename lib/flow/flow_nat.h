@@ -28,12 +28,12 @@ static_assert(sizeof(struct flow_nat) == 64, "one cache line");
 struct flow_translation {
 	struct ip_ends to;
 	uint16_t rule[2];
-	bool logged;      // a rule wants it
-	bool of_port;     // the source is the address of the port that packets leave by
-	uint32_t hash;    // of the key of replies; 0: it is not known yet
-	uint64_t towards; // of flow_towards(); 0: its port counts nowhere
-	uint32_t per_source,
-		per_peer; // ports towards it that the source and the holder may have; 0: any
+	bool logged;         // a rule wants it
+	bool of_port;        // the source is the address of the port that packets leave by
+	uint32_t hash;       // of the key of replies; 0: it is not known yet
+	uint64_t towards;    // of flow_towards(); 0: its port counts nowhere
+	uint32_t per_source; // ports towards it that the source may have; 0: any number
+	uint32_t per_peer;   // the same of the holder
 };
 
 // The ends of packets of a key that one end of it sends.

@@ -248,8 +248,7 @@ bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, ui
 
 // flow_binding.c. The number of the binding that the worker begins next.
 uint32_t flow_binding_number(const struct flow_table *t, const struct flow_worker *w);
-// Counts, and records if its rule wants it, that a translated flow begins or has
-// ended.
+// Counts, and records if its rule wants it, that a translated flow begins or has ended.
 void flow_binding_add(const struct flow_table *t, struct flow_worker *w, const struct flow *f,
 	bool ended, uint32_t now);
 void flow_bindings_free(struct flow_table *t);
