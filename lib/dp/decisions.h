@@ -11,8 +11,8 @@ struct decided {
 	uint64_t asked;   // lookups that it matched: mostly the first packet of each direction
 	uint64_t packets; // packets that it decided, also by cached decisions of flows
 	uint64_t octets;  // of IP packets, of these
-	uint64_t next_ms; // before that, the worker does not ask for an SA of the policy again, or
-			  // report that the rule of nat found no port
+	uint64_t next; // TSC: before that, the worker does not ask for an SA of the policy again,
+		       // or report that the rule of nat found no port
 };
 
 // Of all policies or all rules, by number.

@@ -294,9 +294,8 @@ static void ask_for_sa(struct worker *w, const struct pkt *p, const struct spd_p
 	struct decided *decided = decided_of_policy(w, policy->number);
 	const struct ip_view wire = translate_view_wire(w, p); // as the policy has it
 
-	if (w->now_ms < decided->next_ms)
+	if (!worker_is_due(w, &decided->next, ASK_AGAIN_MS))
 		return;
-	decided->next_ms = w->now_ms + ASK_AGAIN_MS;
 
 	struct event e = worker_event_about(w, p, &wire, EVENT_SA_NEEDED);
 

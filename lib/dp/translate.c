@@ -387,9 +387,8 @@ static void report_ports(
 	const struct ip_view v = pkt_view(p);
 	struct event e = worker_event_about(w, p, &v, EVENT_NAT_EXHAUSTED);
 
-	if (w->now_ms < decided->next_ms)
+	if (!worker_is_due(w, &decided->next, REPORT_AGAIN_MS))
 		return;
-	decided->next_ms = w->now_ms + REPORT_AGAIN_MS;
 	e.rule = rule;
 	worker_event_post(w, &e);
 }

@@ -239,3 +239,11 @@ bool worker_has_token(const struct worker *w, struct rate_bucket *b, uint32_t ra
 	b->tokens = RTE_MIN(b->tokens + elapsed * rate, full);
 	return b->tokens >= w->tsc_hz;
 }
+
+bool worker_is_due(const struct worker *w, uint64_t *next, uint32_t ms)
+{
+	if (w->now < *next)
+		return false;
+	*next = w->now + ms * w->tsc_hz / 1000;
+	return true;
+}

@@ -177,7 +177,7 @@ struct worker {
 	const struct snapshot *snapshot __rte_cache_aligned;
 	struct trace *tracing; // loaded from trace
 	uint64_t now;          // TSC
-	uint32_t now_ms;       // the same in milliseconds; wraps
+	uint32_t now_ms;       // the same in milliseconds; wraps, so that no deadline is in it
 	uint16_t n_free_batch;
 	uint16_t n_pkts;
 	struct rte_mbuf *free_batch[FREE_BATCH_MAX];
@@ -336,6 +336,10 @@ bool worker_event_dequeue(struct worker *w, struct event *e);
 // Takes a token of a bucket, which gains rate tokens in a second and holds up to burst. False if it
 // has none. Each port and each SA has a bucket, so that a flood by one leaves the others theirs.
 bool worker_has_token(const struct worker *w, struct rate_bucket *b, uint32_t rate, uint32_t burst);
+
+// Whether the time *next has come, a TSC. If so, sets it to some ms from now, so that an event, for
+// instance, is posted at most once in these.
+bool worker_is_due(const struct worker *w, uint64_t *next, uint32_t ms);
 
 // Frees the mbufs collected by worker_release().
 void worker_mbufs_free(struct worker *w);

@@ -216,6 +216,26 @@ static void test_acquire(void **state)
 	ike_gate_through(&ike_a, ike_there, 0x5000);
 }
 
+// A tunnel without traffic for any time is asked for again, and so is one whose traffic waits while
+// the clock in ms of workers, of 32 bits, begins again.
+static void test_acquire_after_weeks(void **state)
+{
+	const uint64_t wrap_ms = UINT64_C(1) << 32, day_ms = 24 * 60 * 60 * 1000;
+	const uint64_t pause_ms[] = {200, 100, 25 * day_ms, 25 * day_ms, wrap_ms, 45 * day_ms};
+	struct frame in = frame_ip(LAN, ike_there);
+
+	(void)state;
+	ike_gate_policy(&ike_a, "p", 1, "");
+	ike_a.g->now = (wrap_ms - 150) * (TSC_HZ / 1000);
+	for (unsigned int i = 0; i < RTE_DIM(pause_ms); i++) {
+		for (unsigned int again = 0; again < 2; again++)
+			gateway_expect_drop(ike_a.g, &in, DROP_ACQUIRE);
+		expect_event(ike_a.g, EVENT_SA_NEEDED, LAN, "10.1.0.5");
+		expect_no_event(ike_a.g);
+		ike_a.g->now += pause_ms[i] * (TSC_HZ / 1000);
+	}
+}
+
 // Packets that wait for the SA of one policy leave room to ask for those of others.
 static void test_acquire_many(void **state)
 {
@@ -451,6 +471,7 @@ int main(void)
 		ike_gate_test(test_bypass),
 		ike_gate_test(test_bypass_leaves),
 		ike_gate_test(test_acquire),
+		ike_gate_test(test_acquire_after_weeks),
 		ike_gate_test(test_acquire_many),
 		ike_gate_test(test_policy_deleted),
 		ike_gate_test(test_policy_leaves),

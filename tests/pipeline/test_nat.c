@@ -254,6 +254,30 @@ static void test_exhausted(void **state)
 	gateway_free(g);
 }
 
+// Reports go on when the clock in ms of workers, of 32 bits, begins again.
+static void test_exhausted_for_weeks(void **state)
+{
+	struct gateway *g = site_a((struct site){.policies = POLICIES,
+		.more = "nat = ( { name = \"out\"; action = \"source\"; out = \"wan\"; to = "
+			"\"port\"; to_port = \"5000-5000\"; } );"});
+	const struct frame f = ends_frame(LAN, IPPROTO_UDP, (struct ends){CLIENT, 200, SERVER, 53});
+
+	(void)state;
+	g->now = (UINT64_C(1) << 32) * TSC_HZ / 1000 - 11 * TSC_HZ;
+	expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 100, SERVER, 53}, WAN,
+		(struct ends){OWN, 5000, SERVER, 53});
+	for (unsigned int i = 0; i < 3; i++) {
+		gateway_expect_drop(g, &f, DROP_NAT_PORTS);
+		expect_event(g, EVENT_NAT_EXHAUSTED, LAN, CLIENT);
+		expect_no_event(g);
+		g->now += 9 * TSC_HZ;
+		gateway_expect_drop(g, &f, DROP_NAT_PORTS);
+		expect_no_event(g);
+		g->now += 3 * TSC_HZ;
+	}
+	gateway_free(g);
+}
+
 // A binding lives as long as its flow.
 static void test_reload_without_the_rule(void **state)
 {
@@ -383,6 +407,7 @@ int main(void)
 		pipeline_test(test_rules_see_the_forwarded_packet),
 		pipeline_test(test_port_forwarding_into_a_tunnel),
 		pipeline_test(test_exhausted),
+		pipeline_test(test_exhausted_for_weeks),
 		pipeline_test(test_reload_without_the_rule),
 		pipeline_test(test_address_is_lost),
 		pipeline_test(test_served_port),
