@@ -41,6 +41,7 @@ struct flow_table;
 #define FLOW_ACTIVE_MS 10000
 #define FLOW_BUSY_MS   100
 // An established flow idle for less is not evicted for a flood of unanswered packets (RFC 5382 5).
+// If a rule chose the port of its source, FLOW_ACTIVE_MS is as long for it.
 #define FLOW_SPARED_MS (124 * 60 * 1000)
 // The holder of a flow is the port, or the peer of the tunnel, that received its first packet.
 // It may have this many times as many flows as are free: if it is alone the whole capacity, beyond

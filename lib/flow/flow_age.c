@@ -12,7 +12,7 @@ struct search {
 	struct flow_table *t;
 	uint32_t now;
 	uint32_t own;           // flows of the holder that needs room
-	uint32_t active_ms;     // idle for less, an established flow stays
+	uint32_t active_ms;     // idle for less, an established flow stays: see active_ms()
 	uint32_t active_low_ms; // the same, of a holder with twice as many flows
 	struct flow *flow;
 	uint32_t held; // flows of its holder
@@ -42,6 +42,15 @@ static bool goes_before(const struct search *s, uint32_t held, bool established,
 	return age > s->age;
 }
 
+// Idle for less, an established flow stays, unless its holder has at least twice as many. One whose
+// source has a port that was chosen for it keeps that (RFC 4787 REQ-5, RFC 5382 REQ-5).
+static uint32_t active_ms(const struct search *s, const struct flow *f, uint32_t word)
+{
+	return (word & FLOW_TRANSLATED) != 0 && flow_nat_has_port(flow_nat(s->t, f))
+		       ? FLOW_SPARED_MS
+		       : s->active_ms;
+}
+
 static void search_entry(struct search *s, struct flow *f)
 {
 	uint32_t word = flow_word(f), age, held;
@@ -50,14 +59,10 @@ static void search_entry(struct search *s, struct flow *f)
 	if (!flow_word_live(word))
 		return;
 	age = established ? flow_idle(f, s->now) : elapsed(s->now, load(&f->created));
-	// It keeps the port that was chosen for it (RFC 4787 REQ-5, RFC 5382 REQ-5).
-	if (established && (word & FLOW_TRANSLATED) != 0 && age < FLOW_SPARED_MS &&
-		flow_nat(s->t, f)->towards != 0)
-		return;
 	if (established && age < s->active_low_ms)
 		return;
 	held = flows_of(s, f->holder);
-	if (established && age < s->active_ms && held / 2 < s->own)
+	if (established && held / 2 < s->own && age < active_ms(s, f, word))
 		return;
 	if (!goes_before(s, held, established, age))
 		return;

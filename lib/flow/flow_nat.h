@@ -36,6 +36,13 @@ struct flow_translation {
 	uint32_t per_peer;   // the same of the holder
 };
 
+// Whether its source has a port that a rule for sources chose. Those of a rule for destinations
+// keep their source, and another port of it is chosen only if theirs is in use.
+static inline bool flow_nat_has_port(const struct flow_nat *nat)
+{
+	return nat->towards != 0 && nat->rule[1] != 0;
+}
+
 // The ends of packets of a key that one end of it sends.
 static inline struct ip_ends flow_key_ends(const struct flow_key *key, unsigned int from)
 {

@@ -48,8 +48,15 @@ static void test_ports_of_a_reopened_flow(void **state)
 	flows_fini(&s);
 }
 
-// Fills the table with established connections at time 0; their ports are chosen, or the clients'.
-static uint32_t fill(struct flows *s, uint32_t n, bool chosen)
+// How the connections that fill a table are translated.
+enum kind {
+	OWN_PORT,  // of a source, whose port stays
+	FORWARDED, // of a destination
+	CHOSEN     // of a source, whose port is chosen
+};
+
+// Fills the table with established connections at time 0.
+static uint32_t fill(struct flows *s, uint32_t n, enum kind kind)
 {
 	uint32_t made = 0;
 
@@ -57,12 +64,13 @@ static uint32_t fill(struct flows *s, uint32_t n, bool chosen)
 		struct flow_pkt p = pkt_udp(HOST_A + i, 1000, HOST_B, 53);
 		const struct flow_pkt reply =
 			pkt_udp(HOST_B, 53, PUBLIC + i / 50000, (uint16_t)(1024 + i % 50000));
-		struct flow_translation translation = {.rule = {7},
+		struct flow_translation translation = {
 			.to = ends(PUBLIC + i / 50000, (uint16_t)(1024 + i % 50000), HOST_B, 53)};
 		struct flow *f;
 
+		translation.rule[kind != FORWARDED] = 7;
 		flow_lookup_start(s->t, &p);
-		if (chosen)
+		if (kind != OWN_PORT)
 			translation.towards = flow_towards(s->t, &p, &translation.to);
 		if (flow_insert(s->t, 0, &p, &translation, s->holder, 0, &f) != DROP_NONE)
 			continue;
@@ -73,46 +81,69 @@ static uint32_t fill(struct flows *s, uint32_t n, bool chosen)
 	return made;
 }
 
-// Fills the table, and opens connections of another holder at a time. Returns how many of the
-// first ones are gone then.
-static uint32_t gone(bool chosen, uint32_t now)
+// Opens connections without translation at a time.
+static void open_others(struct flows *s, uint32_t first, uint32_t n, uint32_t now)
 {
-	const uint32_t capacity = 4096, tried = capacity + capacity / 2, others = 2000;
+	for (uint32_t i = first; i < first + n; i++) {
+		const struct flow_pkt p = pkt_udp(HOST_A + i, 1000, HOST_B, 53);
+		struct flow *f;
+
+		if (flows_pass(s, 0, &p, now, &f) == DROP_NONE)
+			flows_establish(s, i, now);
+		rte_rcu_qsbr_quiescent(s->qsbr, 0);
+	}
+}
+
+#define CAPACITY 4096
+
+// Fills the table, and opens others at a time, of a holder that has some. Returns how many of the
+// first ones are gone then.
+static uint32_t gone(enum kind kind, uint32_t holder, uint32_t has, uint32_t now)
+{
+	const uint32_t tried = CAPACITY + CAPACITY / 2;
 	uint32_t left = 0, made;
 	struct flows s;
 
-	init(&s, capacity);
-	made = fill(&s, tried, chosen);
-	assert_true(made >= capacity);
-	s.holder = 3;
-	for (uint32_t i = 0; i < others; i++) {
-		const struct flow_pkt p = pkt_udp(HOST_A + 100000 + i, 1000, HOST_B, 53);
-		struct flow *f;
-
-		if (flows_pass(&s, 0, &p, now, &f) == DROP_NONE)
-			flows_establish(&s, 100000 + i, now);
-		rte_rcu_qsbr_quiescent(s.qsbr, 0);
-	}
+	init(&s, CAPACITY);
+	s.holder = holder;
+	open_others(&s, 100000, has, now);
+	s.holder = 0;
+	made = fill(&s, tried, kind);
+	assert_true(made + has >= CAPACITY);
+	s.holder = holder;
+	open_others(&s, 200000, 2000, now);
 	for (uint32_t i = 0; i < tried; i++)
 		left += flows_has(&s, i);
 	flows_fini(&s);
 	return made - left;
 }
 
-// An established connection keeps its port, unless it was idle for hours; one without a chosen port
-// leaves a full table as any other does.
+// For others of its holder, an established connection keeps the port that was chosen for its
+// source, unless it was idle for hours; any other leaves a full table.
 static void test_full_table(void **state)
 {
 	(void)state;
-	assert_int_equal(gone(true, FLOW_SPARED_MS - 1000), 0);
-	assert_true(gone(true, FLOW_SPARED_MS + 1000) > 500);
-	assert_true(gone(false, FLOW_SPARED_MS - 1000) > 500);
+	assert_int_equal(gone(CHOSEN, 0, 0, FLOW_SPARED_MS - 1000), 0);
+	assert_true(gone(CHOSEN, 0, 0, FLOW_SPARED_MS + 1000) > 500);
+	assert_true(gone(OWN_PORT, 0, 0, FLOW_SPARED_MS - 1000) > 500);
+	assert_true(gone(FORWARDED, 0, 0, FLOW_SPARED_MS - 1000) > 500);
+}
+
+// For another holder they leave until that has half as many, and no further.
+static void test_full_table_is_shared(void **state)
+{
+	(void)state;
+	assert_in_range(gone(CHOSEN, 3, 0, FLOW_SPARED_MS - 1000), CAPACITY / 4, CAPACITY * 3 / 8);
+	assert_int_equal(gone(CHOSEN, 3, CAPACITY / 2, FLOW_SPARED_MS - 1000), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ports_of_a_reopened_flow), cmocka_unit_test(test_full_table)};
+		cmocka_unit_test(test_ports_of_a_reopened_flow),
+		cmocka_unit_test(test_full_table),
+		cmocka_unit_test(test_full_table_is_shared),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
