@@ -139,7 +139,7 @@ static void scan(struct flow_shares *s, const struct flow_table *t)
 		const uint32_t word = flow_word(f);
 
 		if (flow_word_live(word) && (word & FLOW_TRANSLATED) != 0 &&
-			flow_nat(t, f)->towards != 0)
+			flow_nat_has_port(flow_nat(t, f)))
 			flow_count_share(s, f, flow_nat(t, f));
 	}
 	if (s->position == end)

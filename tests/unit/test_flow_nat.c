@@ -26,14 +26,20 @@ static struct ip_ends ends(uint32_t src, uint16_t sport, uint32_t dst, uint16_t 
 		rte_cpu_to_be_16(dport)};
 }
 
-static enum drop insert(
-	struct flows *s, struct flow_pkt *p, const struct ip_ends *to, struct flow **f)
+static enum drop insert_by(struct flows *s, uint16_t source_rule, struct flow_pkt *p,
+	const struct ip_ends *to, struct flow **f)
 {
 	const struct flow_translation translation = {
-		.to = *to, .rule = {7, 9}, .towards = flow_towards(s->t, p, to)};
+		.to = *to, .rule = {7, source_rule}, .towards = flow_towards(s->t, p, to)};
 
 	flow_lookup_start(s->t, p);
 	return flow_insert(s->t, 0, p, &translation, 0, 0, f);
+}
+
+static enum drop insert(
+	struct flows *s, struct flow_pkt *p, const struct ip_ends *to, struct flow **f)
+{
+	return insert_by(s, 9, p, to, f);
 }
 
 static struct flow *find(const struct flows *s, struct flow_pkt *p)
@@ -259,6 +265,27 @@ static void test_shares(void **state)
 	flows_fini(&s);
 }
 
+// Connections from outside whose destination alone is translated: their sources are no addresses of
+// the gateway.
+static void test_shares_of_sources(void **state)
+{
+	uint64_t now = 0;
+	struct flows s;
+
+	(void)state;
+	init(&s);
+	for (uint16_t i = 0; i < 10; i++) {
+		struct flow_pkt p = udp(HOST_B + i, 4000, PUBLIC, 443);
+		const struct ip_ends to = ends(HOST_B + i, 4000, HOST_A, 443);
+		struct flow *f;
+
+		assert_int_equal(insert_by(&s, 0, &p, &to, &f), DROP_NONE);
+	}
+	shares_scan(&s, &now);
+	assert_null(flow_share_at(s.t, 0));
+	flows_fini(&s);
+}
+
 // Beyond the room for addresses others are still counted.
 static void test_shares_bounded(void **state)
 {
@@ -400,6 +427,7 @@ int main(void)
 		cmocka_unit_test(test_redecided_by_either_key),
 		cmocka_unit_test(test_view),
 		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_shares_of_sources),
 		cmocka_unit_test(test_shares_bounded),
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_full_of_translated_flows),
