@@ -365,10 +365,12 @@ unsigned int __wrap_flow_ports_find(
 unsigned int __wrap_flow_ports_find(
 	const struct flow_table *t, const uint32_t hash[], unsigned int n)
 {
-	const unsigned int found = result == FIRST_FREE ? 0 : __real_flow_ports_find(t, hash, n);
+	const unsigned int found[] = {
+		[TRUTH] = __real_flow_ports_find(t, hash, n), [FIRST_FREE] = 0, [ALL_TAKEN] = n};
+	const unsigned int seen = found[result];
 
 	result = TRUTH;
-	return found;
+	return seen;
 }
 
 // A worker finds a port free that another one takes before it.
