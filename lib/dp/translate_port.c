@@ -197,7 +197,8 @@ enum drop translate_port(struct worker *w, const struct pkt *p, const struct flo
 	if (c->n == c->n_own) // another worker has taken it
 		next = first_other(w, fp, c->rule);
 	end = RTE_MIN(max_of(c->rule) + 1, next + TRIED);
-	if (take_of(w, p, fp, c->rule, next, end) || take_of_blocks(w, p, fp, c->rule, next - 1))
+	if (take_of(w, p, fp, c->rule, next, end) ||
+		take_of_blocks(w, p, fp, c->rule, RTE_MIN(next, max_of(c->rule))))
 		return DROP_NONE;
 	return is_limited(w, p, fp) ? DROP_NAT_LIMIT : DROP_NAT_PORTS;
 }

@@ -373,6 +373,35 @@ unsigned int __wrap_flow_ports_find(
 	return seen;
 }
 
+static bool own_seems_free; // the port of the next sender, by its first bucket
+
+bool __real_flow_port_look(const struct flow_table *t, uint32_t hash);
+bool __wrap_flow_port_look(const struct flow_table *t, uint32_t hash);
+
+bool __wrap_flow_port_look(const struct flow_table *t, uint32_t hash)
+{
+	const bool seen = __real_flow_port_look(t, hash) || own_seems_free;
+
+	own_seems_free = false;
+	return seen;
+}
+
+// The last free port is in the last block, and the look-up begins again with the first port of all.
+static void test_last_port_of_the_last_block(void **state)
+{
+	struct gateway *g = gateway_of(RULE(
+		"to_port = \"1024-1151\"; random = false; per_source = 1000; per_peer = 1000;"));
+
+	(void)state;
+	for (uint16_t port = 1024; port <= 1151; port++)
+		if (port != 1140)
+			assert_int_equal(port_of(g, LAN, CLIENT, port, SERVER), port);
+	own_seems_free = true;
+	assert_int_equal(port_of(g, LAN, OTHER, 1151, SERVER), 1140);
+	assert_false(own_seems_free);
+	gateway_free(g);
+}
+
 // A worker finds a port free that another one takes before it.
 static void test_port_taken_meanwhile(void **state)
 {
@@ -410,6 +439,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_last_ports_are_found),
+		pipeline_test(test_last_port_of_the_last_block),
 		pipeline_test(test_identifiers_of_each_type),
 		pipeline_test(test_ports_in_order),
 		pipeline_test(test_few_ports_in_a_full_block),
