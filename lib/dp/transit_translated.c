@@ -36,6 +36,7 @@ static enum drop begin(struct worker *w, struct translated *t, bool *through)
 	t->port.n = t->port.n_own = 0;
 	if (t->f != NULL && translate_is_void(w, t->f)) {
 		flow_remove(w->flows, w->id, t->f, w->now_ms);
+		flow_pkt_leave(t->fp);
 		t->f = NULL;
 	}
 	t->is_new = translate_begin(w, t->p, t->fp, t->f) && t->f == NULL;

@@ -162,6 +162,13 @@ static inline struct flow *flow_of_packet(struct flow_dir *own, struct flow_pkt 
 	return flow_of_dir(own);
 }
 
+// After its flow was removed: the packet has its own direction again.
+static inline void flow_pkt_leave(struct flow_pkt *p)
+{
+	p->dir ^= p->reversed;
+	p->reversed = false;
+}
+
 // Decision of the slow path for the packets of one direction.
 struct flow_decision {
 	union flow_deciders by;

@@ -3,6 +3,7 @@
 // packets are dropped.
 #include <netinet/in.h>
 
+#include "addrs.h"
 #include "peer.h"
 #include "site_nat.h"
 
@@ -296,31 +297,69 @@ static void test_reload_without_the_rule(void **state)
 	gateway_free(g);
 }
 
-// The masquerade of a port lasts as long as its address: afterwards connections begin once more.
-static void test_address_is_lost(void **state)
+#define OTHER_OWN "192.0.2.9" // as long as the address that it replaces
+
+static void lose_address(struct gateway *g, struct site site)
 {
-	static const char old[] = "192.0.2.1", new[] = "192.0.2.9";
-	struct gateway *g = site_a((struct site){.policies = POLICIES, .more = MASQUERADE});
 	char text[8192];
 	struct conf *conf;
 
-	(void)state;
-	expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53}, WAN,
-		(struct ends){OWN, 4000, SERVER, 53});
-	site_a_conf(text, sizeof(text), (struct site){.policies = POLICIES, .more = MASQUERADE});
-	for (char *at = text; (at = strstr(at, old)) != NULL; at += strlen(new))
-		memcpy(at, new, strlen(new));
+	site_a_conf(text, sizeof(text), site);
+	for (char *at = text; (at = strstr(at, OWN)) != NULL; at += strlen(OTHER_OWN))
+		memcpy(at, OTHER_OWN, strlen(OTHER_OWN));
 	conf = harness_conf(text, strlen(text), stderr);
 	assert_non_null(conf);
 	gateway_reload(g, conf);
 	conf_free(conf);
+}
+
+// The masquerade of a port lasts as long as its address: afterwards connections begin once more.
+static void test_address_is_lost(void **state)
+{
+	const struct site site = {.policies = POLICIES, .more = MASQUERADE};
+	struct gateway *g = site_a(site);
+
+	(void)state;
+	expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53}, WAN,
+		(struct ends){OWN, 4000, SERVER, 53});
+	lose_address(g, site);
 	for (unsigned int again = 0; again < 2; again++)
 		expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, SERVER, 53}, WAN,
-			(struct ends){new, 4000, SERVER, 53});
-	expect_translated(g, WAN, IPPROTO_UDP, (struct ends){SERVER, 53, new, 4000}, LAN,
+			(struct ends){OTHER_OWN, 4000, SERVER, 53});
+	expect_translated(g, WAN, IPPROTO_UDP, (struct ends){SERVER, 53, OTHER_OWN, 4000}, LAN,
 		(struct ends){SERVER, 53, CLIENT, 4000});
 	assert_int_equal(flow_count(g->flows), 1);
 	gateway_free(g);
+}
+
+// The first packet afterwards is a reply: it begins a flow of its sender, whichever of the ends was
+// the first of both keys.
+static void test_reply_after_the_address_is_lost(void **state)
+{
+	static const char *const server[] = {"198.51.100.3", "198.51.100.7"};
+	const struct site site = {
+		.policies = ",{ name = \"all\"; action = \"bypass\"; }", .more = MASQUERADE};
+
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(server); i++) {
+		const struct ip_addr addr = addr_of(server[i]);
+		struct gateway *g = site_a(site);
+		struct flow_view v;
+		struct frame reply;
+
+		expect_translated(g, LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, server[i], 53},
+			WAN, (struct ends){OWN, 4000, server[i], 53});
+		lose_address(g, site);
+		reply = ends_frame(WAN, IPPROTO_UDP, (struct ends){server[i], 53, OWN, 4000});
+		for (unsigned int n = 1; n <= 2; n++) {
+			gateway_pass(g, &reply, 1); // to a station that is unknown so far
+			v = flow_only(g);
+			assert_true(ip_addr_equal(&v.key.addr[v.initiator], &addr));
+			assert_false(v.replied);
+			assert_int_equal(v.packets[v.initiator], n);
+		}
+		gateway_free(g);
+	}
 }
 
 // Of own ports of ESP and IKE: a host that would become the gateway with such a port.
@@ -410,6 +449,7 @@ int main(void)
 		pipeline_test(test_exhausted_for_weeks),
 		pipeline_test(test_reload_without_the_rule),
 		pipeline_test(test_address_is_lost),
+		pipeline_test(test_reply_after_the_address_is_lost),
 		pipeline_test(test_served_port),
 		pipeline_test(test_esp_of_a_client),
 		pipeline_test(test_ends_of_the_host),
