@@ -108,7 +108,7 @@ static enum drop begin_flow(struct worker *w, struct pkt *p, struct flow_pkt *fp
 
 	if (unlikely(d == FLOW_EXISTS))
 		return translate_fits(w, fp, *f) ? DROP_NONE : STALE;
-	if (d == DROP_NAT_PORTS && w->translating->flow.towards != 0) {
+	if (unlikely(d == FLOW_PORT_TAKEN)) {
 		*f = NULL;
 		return STALE;
 	}

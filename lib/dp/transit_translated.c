@@ -137,12 +137,14 @@ static uint16_t prepare(struct worker *w, struct translated *t[], uint16_t n)
 // The rest of the slow path, and as that.
 static enum drop pass(struct worker *w, struct translated *t)
 {
-	enum drop d;
+	enum drop d = STALE;
 
 	w->translating = &t->translating;
 	if (t->f == NULL) // an earlier packet of this burst may have made it
 		t->f = flow_find(w->flows, t->fp);
-	d = transit_slow_path(w, t->p, t->fp, &t->f, &t->found);
+	// Before policies and rules count the packet.
+	if (t->f != NULL || likely(!translate_port_is_lost(w, t->fp, &t->port)))
+		d = transit_slow_path(w, t->p, t->fp, &t->f, &t->found);
 	w->translating = NULL;
 	return d;
 }

@@ -202,3 +202,12 @@ enum drop translate_port(struct worker *w, const struct pkt *p, const struct flo
 		return DROP_NONE;
 	return is_limited(w, p, fp) ? DROP_NAT_LIMIT : DROP_NAT_PORTS;
 }
+
+bool translate_port_is_lost(
+	const struct worker *w, const struct flow_pkt *fp, const struct port_choice *c)
+{
+	const struct flow_translation *t = &w->translating->flow;
+
+	return c->rule != NULL && flow_ports_find(w->flows, &t->hash, 1) != 0 &&
+	       !flow_port_is_free(w->flows, fp, &t->to, t->to.src_port, t->hash);
+}

@@ -40,3 +40,8 @@ void translate_port_look_again(struct worker *w, const struct port_choice *c);
 // another, which flow_insert() refuses otherwise.
 enum drop translate_port(struct worker *w, const struct pkt *p, const struct flow_pkt *fp,
 	const struct port_choice *c);
+
+// Whether another flow has got the port that was taken, such as that of an earlier packet of the
+// burst.
+bool translate_port_is_lost(
+	const struct worker *w, const struct flow_pkt *fp, const struct port_choice *c);

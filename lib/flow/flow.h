@@ -189,7 +189,9 @@ void flow_find_burst(const struct flow_table *t, const struct flow_pkt p[],
 // in the flow.
 struct flow *flow_find(const struct flow_table *t, struct flow_pkt *p);
 
-#define FLOW_EXISTS DROP_COUNT // no drop
+// No drops:
+#define FLOW_EXISTS     DROP_COUNT
+#define FLOW_PORT_TAKEN ((enum drop)(DROP_COUNT + 1))
 
 // Adds the flow of a packet for which none was found, after flow_lookup_start(), or finds the one
 // that another worker has just added: FLOW_EXISTS; flow_track() comes next. holder names who has
@@ -199,7 +201,8 @@ struct flow *flow_find(const struct flow_table *t, struct flow_pkt *p);
 // DROP_CT_INVALID, also if the packet has the ends of a translated flow but not its direction,
 // DROP_ICMP_UNRELATED, DROP_TCP_UNOPENED, DROP_FLOW_SOURCE_LIMIT, DROP_FLOW_TABLE_FULL;
 // DROP_NAT_LIMIT: the source or the holder has as many ports as the translation allows;
-// DROP_NAT_PORTS: another flow has the ends that the translation makes.
+// DROP_NAT_PORTS: another flow has the ends that the translation makes; FLOW_PORT_TAKEN: the same
+// of a port that was chosen, in whose place another one may be.
 enum drop flow_insert(struct flow_table *t, unsigned int worker, struct flow_pkt *p,
 	const struct flow_translation *translation, uint32_t holder, uint32_t now,
 	struct flow **flow);

@@ -398,7 +398,7 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, struct flow_pkt
 		flow_of_packet(own, p);
 		return FLOW_EXISTS;
 	case -EADDRINUSE:
-		return flow_refuse(w, DROP_NAT_PORTS);
+		return translation->towards != 0 ? FLOW_PORT_TAKEN : flow_refuse(w, DROP_NAT_PORTS);
 	default:
 		return flow_refuse(w, DROP_FLOW_TABLE_FULL);
 	}

@@ -251,12 +251,15 @@ static void test_burst_has_one_binding(void **state)
 		LAN, CLIENT);
 }
 
-// Sources with the same port in one burst.
+// Sources with the same port in one burst. Each packet is counted once, and has one line in the
+// log.
 static void test_burst_of_equal_ports(void **state)
 {
-	struct gateway *g = gateway_of(RULE(""));
+	struct gateway *g = gateway_of(
+		RULE("") "rules = ( { name = \"all\"; action = \"accept\"; log = true; } );");
 	const char *const client[] = {CLIENT, OTHER, "10.1.0.7", "10.1.0.8"};
 	struct frame f[RTE_DIM(client)];
+	struct flow_counters c;
 
 	(void)state;
 	for (unsigned int i = 0; i < RTE_DIM(f); i++)
@@ -267,6 +270,13 @@ static void test_burst_of_equal_ports(void **state)
 		for (unsigned int k = 0; k < i; k++)
 			assert_int_not_equal(be16(frame_packet(&g->sent[i]) + IP_LEN),
 				be16(frame_packet(&g->sent[k]) + IP_LEN));
+	assert_int_equal(running_policy_sum(g->snapshot, "own").packets, RTE_DIM(f));
+	assert_int_equal(running_rule_sum(g->snapshot, "all").packets, RTE_DIM(f));
+	for (unsigned int i = 0; i < RTE_DIM(f); i++)
+		expect_event(g, EVENT_RULE, LAN, client[i]);
+	expect_no_event(g);
+	flow_counters_sum(g->flows, &c);
+	assert_int_equal(c.refused[DROP_NAT_PORTS], 0);
 	gateway_free(g);
 }
 

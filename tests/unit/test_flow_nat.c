@@ -106,12 +106,12 @@ static void test_ends_are_used_once(void **state)
 	(void)state;
 	init(&s);
 	assert_int_equal(insert(&s, &a, &to, &f), DROP_NONE);
-	assert_int_equal(insert(&s, &b, &to, &g), DROP_NAT_PORTS);
+	assert_int_equal(insert(&s, &b, &to, &g), FLOW_PORT_TAKEN);
 	assert_int_equal(flow_count(s.t), 1);
 	// An untranslated flow has them already.
 	flow_lookup_start(s.t, &c);
 	assert_int_equal(flow_insert(s.t, 0, &c, NULL, 0, 0, &g), DROP_NONE);
-	assert_int_equal(insert(&s, &b, &of_c, &g), DROP_NAT_PORTS);
+	assert_int_equal(insert(&s, &b, &of_c, &g), FLOW_PORT_TAKEN);
 	// Of two first packets of one flow the second finds the flow of the first.
 	assert_int_equal(insert(&s, &a, &of_c, &g), FLOW_EXISTS);
 	assert_ptr_equal(g, f);
@@ -361,7 +361,7 @@ static void test_model(void **state)
 			continue;
 		}
 		d = insert(&s, &m.p[i], &to, &f);
-		assert_int_equal(d, is_used(&m, &to) ? DROP_NAT_PORTS : DROP_NONE);
+		assert_int_equal(d, is_used(&m, &to) ? FLOW_PORT_TAKEN : DROP_NONE);
 		refused += d != DROP_NONE;
 		if (d == DROP_NONE) {
 			m.f[i] = f;
