@@ -70,21 +70,30 @@ static enum drop choose_source(struct worker *w, struct translated *t)
 	return t->is_new ? translate_source(w, t->p, t->fp, t->rule, &t->port) : DROP_NONE;
 }
 
-static enum drop look_for_port(struct worker *w, struct translated *t)
-{
-	translate_port_look(w, t->p, t->fp, &t->port);
-	return DROP_NONE;
-}
-
-static enum drop look_again(struct worker *w, struct translated *t)
-{
-	translate_port_look_again(w, &t->port);
-	return DROP_NONE;
-}
-
 static enum drop choose_port(struct worker *w, struct translated *t)
 {
 	return translate_port(w, t->p, t->fp, &t->port);
+}
+
+// Other ports, for packets whose own one seems in use: in two steps, as their memory is read in
+// two.
+static void look_for_ports(struct worker *w, struct translated *const t[], uint16_t n)
+{
+	for (uint16_t i = 0; i < n; i++) {
+		w->translating = &t[i]->translating;
+		translate_port_look(w, t[i]->p, t[i]->fp, &t[i]->port);
+	}
+	for (uint16_t i = 0; i < n; i++)
+		translate_port_look_again(w, &t[i]->port);
+}
+
+// Drops a packet that gets no source or port.
+static void refuse(struct worker *w, struct translated *t, enum drop d)
+{
+	w->translating = &t->translating;
+	translate_count(w, t->p, d);
+	w->translating = NULL;
+	pkt_drop(w, t->p, d);
 }
 
 // Takes the step for each packet. Returns how many are left: the others are dropped.
@@ -98,13 +107,10 @@ static uint16_t for_each(struct worker *w, struct translated *t[], uint16_t n,
 
 		w->translating = &t[i]->translating;
 		d = step(w, t[i]);
-		if (d == DROP_NONE) {
+		if (d == DROP_NONE)
 			t[kept++] = t[i];
-			continue;
-		}
-		translate_count(w, t[i]->p, d);
-		w->translating = NULL;
-		pkt_drop(w, t[i]->p, d);
+		else
+			refuse(w, t[i], d);
 	}
 	return kept;
 }
@@ -126,8 +132,7 @@ static uint16_t prepare(struct worker *w, struct translated *t[], uint16_t n)
 {
 	find_rules(w, t, n);
 	n = for_each(w, t, n, choose_source);
-	n = for_each(w, t, n, look_for_port);
-	n = for_each(w, t, n, look_again);
+	look_for_ports(w, t, n);
 	n = for_each(w, t, n, choose_port);
 	find_policies(w, t, n);
 	w->translating = NULL;
