@@ -171,8 +171,10 @@ static void try_again(struct worker *w, struct translated *t)
 			return;
 		d = pass(w, t);
 	}
-	if (d != DROP_NONE)
-		pkt_drop(w, t->p, d == STALE ? DROP_CT_INVALID : d);
+	if (d == STALE)
+		refuse(w, t, DROP_NAT_PORTS);
+	else if (d != DROP_NONE)
+		pkt_drop(w, t->p, d);
 }
 
 // --- calls ---

@@ -364,8 +364,8 @@ static void test_host_and_client_with_one_port(void **state)
 	gateway_free(g);
 }
 
-// The result of the next look-up of ports.
-static enum { TRUTH, FIRST_FREE, ALL_TAKEN } result;
+// The result of the next look-up of ports, or of all.
+static enum { TRUTH, FIRST_FREE, ALL_TAKEN, ALWAYS_FREE } result;
 
 unsigned int __real_flow_ports_find(
 	const struct flow_table *t, const uint32_t hash[], unsigned int n);
@@ -375,11 +375,14 @@ unsigned int __wrap_flow_ports_find(
 unsigned int __wrap_flow_ports_find(
 	const struct flow_table *t, const uint32_t hash[], unsigned int n)
 {
-	const unsigned int found[] = {
-		[TRUTH] = __real_flow_ports_find(t, hash, n), [FIRST_FREE] = 0, [ALL_TAKEN] = n};
+	const unsigned int found[] = {[TRUTH] = __real_flow_ports_find(t, hash, n),
+		[FIRST_FREE] = 0,
+		[ALL_TAKEN] = n,
+		[ALWAYS_FREE] = 0};
 	const unsigned int seen = found[result];
 
-	result = TRUTH;
+	if (result != ALWAYS_FREE)
+		result = TRUTH;
 	return seen;
 }
 
@@ -425,6 +428,23 @@ static void test_port_taken_meanwhile(void **state)
 	gateway_free(g);
 }
 
+// Another worker takes each port that is found, every time.
+static void test_ports_taken_every_time(void **state)
+{
+	struct gateway *g = gateway_of(RULE("to_port = \"5000\";"));
+
+	(void)state;
+	port_of(g, LAN, CLIENT, 7000, SERVER);
+	result = ALWAYS_FREE;
+	expect_refused(g, LAN, OTHER, 7000, SERVER, DROP_NAT_PORTS);
+	result = TRUTH;
+	expect_event(g, EVENT_NAT_EXHAUSTED, LAN, OTHER);
+	expect_no_event(g);
+	assert_int_equal(running_nat_sum(g->snapshot, "out").asked, 1);
+	assert_int_equal(running_nat_sum(g->snapshot, "out").packets, 1);
+	gateway_free(g);
+}
+
 // A port seems in use because of another key with the same tag: it is kept if the sender chose it,
 // and found if the rule has no other.
 static void test_port_seems_taken(void **state)
@@ -463,6 +483,7 @@ int main(void)
 		pipeline_test(test_netmap_keeps_ports),
 		pipeline_test(test_host_and_client_with_one_port),
 		pipeline_test(test_port_taken_meanwhile),
+		pipeline_test(test_ports_taken_every_time),
 		pipeline_test(test_port_seems_taken),
 	};
 

@@ -132,6 +132,18 @@ struct decided running_rule_sum(const struct snapshot *s, const char *name)
 	return decisions_sum(s->objects->decisions[DECIDER_RULE], rule_named(s, name));
 }
 
+struct decided running_nat_sum(const struct snapshot *s, const char *name)
+{
+	for (unsigned int i = 0; i < nat_set_count(s->nat); i++) {
+		const struct nat_rule *r = nat_set_at(s->nat, i);
+
+		if (strcmp(r->name, name) == 0)
+			return decisions_sum(s->objects->decisions[DECIDER_NAT], r->number);
+	}
+	fail_msg("no rule of nat %s", name);
+	return (struct decided){0};
+}
+
 uint64_t running_lookups(const struct snapshot *s, unsigned int worker)
 {
 	const struct spd_policy *p;

@@ -34,14 +34,15 @@ const struct nexthop *running_route(const struct snapshot *s, const struct ip_ad
 
 const struct iface *running_iface(const struct snapshot *s, unsigned int port);
 
-// Decisions of a policy or a rule: by one worker, in this configuration alone; or by all workers,
-// and in earlier configurations.
+// Decisions of a policy, a rule or a rule of nat: by one worker, in this configuration alone; or by
+// all workers, and in earlier configurations.
 struct decided running_policy_decided(
 	const struct snapshot *s, const char *name, unsigned int worker);
 struct decided running_policy_sum(const struct snapshot *s, const char *name);
 struct decided running_rule_decided(
 	const struct snapshot *s, const char *name, unsigned int worker);
 struct decided running_rule_sum(const struct snapshot *s, const char *name);
+struct decided running_nat_sum(const struct snapshot *s, const char *name);
 
 // Look-ups of all policies together.
 uint64_t running_lookups(const struct snapshot *s, unsigned int worker);
