@@ -269,40 +269,59 @@ bool control_socket_is_busy(const struct control_socket *s)
 	return false;
 }
 
-static struct control_client *find(struct control_socket *s, enum control_state state)
+int control_socket_fd(struct control_socket *s)
+{
+	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++)
+		if (s->client[i].state == CONTROL_NONE)
+			return s->fd;
+	return -1;
+}
+
+// The client that has connected first, with a request that is wanted.
+static struct control_client *next_client(struct control_socket *s, request_wanted *wanted)
 {
 	struct control_client *first = NULL;
 
-	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++)
-		if (s->client[i].state == state &&
-			(first == NULL || s->client[i].number < first->number))
-			first = &s->client[i];
+	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++) {
+		struct control_client *c = &s->client[i];
+
+		if (c->state == CONTROL_WAITS && (first == NULL || c->number < first->number) &&
+			(wanted == NULL || wanted(c->request.text)))
+			first = c;
+	}
 	return first;
 }
 
-int control_socket_fd(struct control_socket *s)
+bool control_socket_take(
+	struct control_socket *s, struct control_request *request, request_wanted *wanted)
 {
-	return find(s, CONTROL_NONE) != NULL ? s->fd : -1;
-}
-
-bool control_socket_take(struct control_socket *s, struct control_request *request)
-{
-	struct control_client *c = find(s, CONTROL_WAITS);
+	struct control_client *c = next_client(s, wanted);
 
 	if (c == NULL)
 		return false;
 	*request = c->request;
+	request->client = c->number;
 	c->request.text = NULL;
 	c->state = CONTROL_SERVED;
 	return true;
 }
 
-void control_socket_answer(
-	struct control_socket *s, const char *status, const char *text, uint64_t now_ms)
+// The client of a request that was taken; NULL: it has gone.
+static struct control_client *client_of(
+	struct control_socket *s, const struct control_request *request)
 {
-	struct control_client *c = find(s, CONTROL_SERVED);
+	for (unsigned int i = 0; i < CONTROL_CLIENTS_MAX; i++)
+		if (s->client[i].state == CONTROL_SERVED && s->client[i].number == request->client)
+			return &s->client[i];
+	return NULL;
+}
 
-	if (c == NULL) // it has gone
+void control_socket_answer(struct control_socket *s, const struct control_request *request,
+	const char *status, const char *text, uint64_t now_ms)
+{
+	struct control_client *c = client_of(s, request);
+
+	if (c == NULL)
 		return;
 	client_answer(c, status, text, now_ms);
 	client_send(c, now_ms);
@@ -317,11 +336,12 @@ static unsigned int subscribers(const struct control_socket *s)
 	return n;
 }
 
-bool control_socket_subscribe(struct control_socket *s, const char *text)
+bool control_socket_subscribe(
+	struct control_socket *s, const struct control_request *request, const char *text)
 {
-	struct control_client *c = find(s, CONTROL_SERVED);
+	struct control_client *c = client_of(s, request);
 
-	if (c == NULL) // it has gone
+	if (c == NULL)
 		return true;
 	if (subscribers(s) == CONTROL_SUBSCRIBERS_MAX)
 		return false;

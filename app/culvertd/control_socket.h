@@ -75,17 +75,20 @@ int control_socket_fd(struct control_socket *s);
 // Whether clients wait for an answer, or have not taken all of it.
 bool control_socket_is_busy(const struct control_socket *s);
 
-// The next request; the caller owns its text. False if there is none. It has to be answered before
-// the next call.
-bool control_socket_take(struct control_socket *s, struct control_request *request);
+// The next request that is wanted; NULL: any is. The caller owns its text. False if there is none.
+// It has to be answered.
+bool control_socket_take(
+	struct control_socket *s, struct control_request *request, request_wanted *wanted);
 
-// Answers it: "STATUS OCTETS", a newline and the text. Without memory for that, it is refused.
-void control_socket_answer(
-	struct control_socket *s, const char *status, const char *text, uint64_t now_ms);
+// Answers a request that was taken: "STATUS OCTETS", a newline and the text. Without memory for
+// that, it is refused.
+void control_socket_answer(struct control_socket *s, const struct control_request *request,
+	const char *status, const char *text, uint64_t now_ms);
 
 // Answers it with that text, and sends all later events after it. False if there are
 // CONTROL_SUBSCRIBERS_MAX already: it has still to be answered.
-bool control_socket_subscribe(struct control_socket *s, const char *text);
+bool control_socket_subscribe(
+	struct control_socket *s, const struct control_request *request, const char *text);
 
 // Closes everything; a socket that is closed is allowed. DPDK's folder is removed with its files.
 void control_socket_close(struct control_socket *s);

@@ -10,9 +10,10 @@
 static struct control_socket control = {.fd = -1};
 static struct control_socket show = {.fd = -1};
 
-static bool take(struct control_socket *from, struct control_request *request)
+static bool take(
+	struct control_socket *from, struct control_request *request, request_wanted *wanted)
 {
-	if (!control_socket_take(from, request))
+	if (!control_socket_take(from, request, wanted))
 		return false;
 	request->may_change = from->access->changes;
 	request->from = from;
@@ -20,21 +21,22 @@ static bool take(struct control_socket *from, struct control_request *request)
 }
 
 // Clients that may change something come first.
-static bool io_take(void *arg, struct control_request *request, bool readers)
+static bool io_take(
+	void *arg, struct control_request *request, bool readers, request_wanted *wanted)
 {
 	(void)arg;
-	return take(&control, request) || (readers && take(&show, request));
+	return take(&control, request, wanted) || (readers && take(&show, request, wanted));
 }
 
 static void io_answer(const struct control_request *request, const char *status, const char *text,
 	uint64_t now_ms)
 {
-	control_socket_answer(request->from, status, text, now_ms);
+	control_socket_answer(request->from, request, status, text, now_ms);
 }
 
 static bool io_subscribe(const struct control_request *request, const char *text)
 {
-	return control_socket_subscribe(request->from, text);
+	return control_socket_subscribe(request->from, request, text);
 }
 
 int request_start(struct gateway *g)

@@ -83,23 +83,29 @@ bool request_is_named(const char *text, const char *name)
 	return strlen(name) == len && strncmp(name, text, len) == 0;
 }
 
+const struct request_at_once *request_at_once(const struct request_desk *at, const char *text)
+{
+	for (const struct request_at_once *r = at->io->at_once; r->name != NULL; r++)
+		if (request_is_named(text, r->name))
+			return r;
+	return NULL;
+}
+
 static void serve_at_once(const struct request_desk *at, const struct control_request *asked,
 	const char *text, uint64_t now_ms)
 {
+	const struct request_at_once *request = request_at_once(at, text);
 	const char *filter = text + strcspn(text, " ");
 
 	filter += *filter == ' ';
 	if (request_is_named(text, "subscribe")) {
 		if (!at->io->subscribe(asked, "events 0\n"))
 			refuse(at, asked, NULL, "too many subscribers\n", now_ms);
-		return;
+	} else if (request != NULL) {
+		serve(at, asked, request, filter, now_ms);
+	} else {
+		refuse(at, asked, NULL, "unknown request\n", now_ms);
 	}
-	for (const struct request_at_once *r = at->io->at_once; r->name != NULL; r++)
-		if (request_is_named(text, r->name)) {
-			serve(at, asked, r, filter, now_ms);
-			return;
-		}
-	refuse(at, asked, NULL, "unknown request\n", now_ms);
 }
 
 const char *request_changes(char *text, const char **name, FILE *errors)

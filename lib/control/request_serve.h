@@ -17,7 +17,8 @@ struct control_request {
 	uid_t uid; // of the client
 	pid_t pid;
 	bool may_change; // it may change something
-	void *from;      // of who has taken it: where the answer goes
+	void *from;      // of who has taken it: where the answer goes,
+	uint64_t client; // and to which client there
 };
 
 // Wipes its text, which may contain keys, and frees it. There may be none.
@@ -26,6 +27,9 @@ void control_request_free(struct control_request *r);
 // Makes a configuration; running is the one that runs. Errors are written to errors, one
 // line each. NULL: there is none to apply. On the loading thread.
 typedef struct conf *request_make(const struct conf *running, FILE *errors);
+
+// Whether a request of this text may be taken.
+typedef bool request_wanted(const char *text);
 
 // A request that needs no loading thread. Writes the result, or the reason of its failure, to text
 // (size octets). Returns whether it was done.
@@ -37,8 +41,10 @@ struct request_at_once {
 // Functions of the daemon for requests.
 struct request_io {
 	// The next request, first of clients that may change something; readers: else of clients
-	// that may only read. Its text belongs to the caller. False if there is none.
-	bool (*take)(void *arg, struct control_request *request, bool readers);
+	// that may only read. wanted: no other than a request whose text it accepts; NULL: any. Its
+	// text belongs to the caller. False if there is none.
+	bool (*take)(
+		void *arg, struct control_request *request, bool readers, request_wanted *wanted);
 	// Answers it.
 	void (*answer)(const struct control_request *request, const char *status, const char *text,
 		uint64_t now_ms);
@@ -63,6 +69,9 @@ struct request_desk {
 
 // Whether the first word of a request is this one.
 bool request_is_named(const char *text, const char *name);
+
+// The request of io->at_once that the text is; NULL: it is another one.
+const struct request_at_once *request_at_once(const struct request_desk *at, const char *text);
 
 // Posts the event about a finished request.
 void request_post(const struct request_desk *at, const struct control_request *asked,

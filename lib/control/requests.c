@@ -407,23 +407,38 @@ static bool serve_next(struct control_request *asked, uint64_t now_ms)
 	return true;
 }
 
+static bool is_at_once(const char *text)
+{
+	return request_at_once(&requests.at, text) != NULL;
+}
+
+// While something is loaded, the requests that need no loading, such as those for roles of groups;
+// and, if that is for who may only look, others up to the first that waits for the end.
+static bool take(struct control_request *asked, uint64_t now_ms)
+{
+	bool loads = requests.kind != NULL;
+	bool any = !loads || (is_reading() && requests.due == NULL && requests.next.text == NULL);
+
+	return requests.at.io->take(requests.at.arg, asked, !loads && now_ms >= requests.read_ms,
+		any ? NULL : is_at_once);
+}
+
 // Returns whether a request was served to its end, or others do not wait for it.
 static bool begin_next(uint64_t now_ms)
 {
 	const struct request_kind *due = requests.due;
-	bool loads = requests.kind != NULL;
-	struct control_request asked = requests.next;
+	struct control_request asked = {0};
 
-	if (loads && (due != NULL || asked.text != NULL))
-		return false;
-	if (due != NULL) {
+	if (requests.kind == NULL && due != NULL) {
 		requests.due = NULL;
 		begin(due, false, now_ms);
 		return false;
 	}
-	requests.next.text = NULL;
-	if (asked.text == NULL && !requests.at.io->take(requests.at.arg, &asked,
-					  !loads && now_ms >= requests.read_ms))
+	if (requests.kind == NULL) {
+		asked = requests.next;
+		requests.next.text = NULL;
+	}
+	if (asked.text == NULL && !take(&asked, now_ms))
 		return false;
 	return serve_next(&asked, now_ms);
 }
@@ -447,8 +462,7 @@ bool requests_tick(bool reload, uint64_t now_ms)
 			finish(rc, now_ms);
 	}
 	// The grace period of the one before is over.
-	if ((requests.kind == NULL || is_reading()) && requests.at.c->retired == NULL &&
-		requests.at.c->sas_leaving == 0)
+	if (requests.at.c->retired == NULL && requests.at.c->sas_leaving == 0)
 		for (unsigned int i = 0; i < AT_ONCE_MAX && begin_next(now_ms); i++)
 			;
 	return requests.kind != NULL || requests.due != NULL;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Decides about requests to the daemon, by its control sockets or SIGHUP: one at a time, in the
-// order in which they are received. Clients that may only read get answers to requests that change
-// nothing, and only one in a second that needs the file or the whole configuration; while that is
-// loaded, requests of an IKE daemon and requests that need no loading are served. A request is one
-// of
+// order in which they are received. A request that needs no loading does not wait for one that is
+// loaded: a group may become active meanwhile. Clients that may only read get answers to requests
+// that change nothing, and only one in a second that needs the file or the whole configuration;
+// while that is loaded, requests of an IKE daemon are served as well. A request is one of
 //
 //   reload          read the file again; refused if changes at run time would be lost
 //   reload discard  read it all the same

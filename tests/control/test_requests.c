@@ -9,6 +9,7 @@
 #include "desk.h"
 #include "event_log.h"
 #include "requests.h"
+#include "role.h"
 
 static const char *next;     // request of a client; NULL: there is none
 static bool next_may_change; // permissions of that client
@@ -19,10 +20,11 @@ static bool subscribers_full;
 static bool takes_long; // to make it
 static unsigned int n_reloading, n_ready;
 
-static bool io_take(void *arg, struct control_request *request, bool readers)
+static bool io_take(
+	void *arg, struct control_request *request, bool readers, request_wanted *wanted)
 {
 	assert_ptr_equal(arg, &desk);
-	if (next == NULL || (!next_may_change && !readers))
+	if (next == NULL || (!next_may_change && !readers) || (wanted != NULL && !wanted(next)))
 		return false;
 	*request = (struct control_request){.text = strdup(next),
 		.len = strlen(next),
@@ -92,7 +94,14 @@ static bool flush(struct control *c, const char *filter, char *t, size_t size)
 	return filter[0] != '\0';
 }
 
-static const struct request_at_once at_once[] = {{"flush", flush}, {NULL, NULL}};
+static bool active(struct control *c, const char *name, char *t, size_t size)
+{
+	(void)t, (void)size;
+	return role_set(c, name, CONF_ACTIVE, desk_now);
+}
+
+static const struct request_at_once at_once[] = {
+	{"flush", flush}, {"group-active", active}, {NULL, NULL}};
 
 static const struct request_io io = {io_take, io_answer, io_subscribe, io_load_begin,
 	io_load_finish, io_sa_begin, io_reloading, io_ready, at_once};
@@ -258,6 +267,65 @@ static void test_reading(void **state)
 	assert_non_null(next);
 }
 
+#define STANDBY                                                                                    \
+	"groups = ( { name = \"main\"; role = \"standby\"; addresses = [ \"192.0.2.1\" ]; } );"
+
+static enum drop stop_of_out(void)
+{
+	return sa_stop_reason(&desk_sa_out("out-4")->sa);
+}
+
+// A standby group becomes active while a reload is loaded.
+static void role_change_while_loading(void)
+{
+	desk_wait(2000);
+	desk_reload(STANDBY, "");
+	configure_retire(&desk);
+	assert_int_equal(stop_of_out(), DROP_STANDBY);
+	takes_long = true;
+	requests_tick(true, desk_now);
+	assert_true(desk.loading);
+	check("group-active main", "ok", "");
+	assert_true(desk.loading);
+	assert_int_equal(stop_of_out(), DROP_NONE);
+}
+
+// A change of the role does not wait for a reload, as other requests do. Flows are decided again
+// when that is over.
+static void test_role_while_loading(void **state)
+{
+	uint32_t generation;
+
+	(void)state;
+	role_change_while_loading();
+	next = "config";
+	requests_tick(false, desk_now);
+	assert_non_null(next);
+	next = NULL;
+	generation = desk_flow_generation();
+	desk_wait(100);
+	assert_int_equal(desk_flow_generation(), generation); // the load has the next one
+	takes_long = false;                                   // the file is refused
+	requests_tick(false, desk_now);
+	assert_false(desk.loading);
+	desk_wait(100);
+	assert_int_not_equal(desk_flow_generation(), generation);
+	assert_int_equal(stop_of_out(), DROP_NONE);
+}
+
+// Nor does the configuration that was loaded meanwhile change it.
+static void test_role_survives_the_load(void **state)
+{
+	(void)state;
+	role_change_while_loading();
+	desk_reload(STANDBY, "");
+	assert_int_equal(stop_of_out(), DROP_NONE);
+	takes_long = false;
+	requests_tick(false, desk_now);
+	desk_wait(100);
+	assert_int_equal(stop_of_out(), DROP_NONE);
+}
+
 // All clients that may only read get one load in a second together.
 static void test_readers_wait(void **state)
 {
@@ -303,6 +371,8 @@ int main(void)
 		REQUEST_TEST(test_at_once),
 		REQUEST_TEST(test_reader_may_not_change),
 		REQUEST_TEST(test_reading),
+		REQUEST_TEST(test_role_while_loading),
+		REQUEST_TEST(test_role_survives_the_load),
 		REQUEST_TEST(test_readers_wait),
 		REQUEST_TEST(test_request_waits_for_grace_period),
 	};

@@ -117,15 +117,13 @@ static void client_close(int *client)
 	*client = -1;
 }
 
-static void take(struct control_socket *s, bool *serving)
+static void take(struct control_socket *s, struct control_request *r, bool *serving)
 {
-	struct control_request r;
-
-	if (*serving || !control_socket_take(s, &r))
+	if (*serving || !control_socket_take(s, r, NULL))
 		return;
-	assert_int_equal(strlen(r.text), r.len);
-	assert_in_range(r.len, 1, CONTROL_REQUEST_MAX);
-	free(r.text);
+	assert_int_equal(strlen(r->text), r->len);
+	assert_in_range(r->len, 1, CONTROL_REQUEST_MAX);
+	free(r->text);
 	*serving = true;
 }
 
@@ -140,14 +138,15 @@ static void happen(unsigned int n)
 		event_post(PEER_MOVED, EVENT_TEXT("to-b"), EVENT_TEXT(path), EVENT_NUMBER(n));
 }
 
-static void answer(struct control_socket *s, bool *serving, size_t len, uint64_t now_ms)
+static void answer(struct control_socket *s, const struct control_request *r, bool *serving,
+	size_t len, uint64_t now_ms)
 {
 	static char text[UINT8_MAX * 4096 + 1];
 
 	memset(text, 'a', len);
 	text[len] = '\0';
 	if (*serving)
-		control_socket_answer(s, "ok", text, now_ms);
+		control_socket_answer(s, r, "ok", text, now_ms);
 	*serving = false;
 }
 
@@ -156,6 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 	struct control_socket s = {.fd = dup(opened.fd), .access = opened.access, .group = MEMBERS};
 	static char octets[1 << 16];
 	uint64_t now_ms = 1000;
+	struct control_request r;
 	bool serving = false;
 	int client[CLIENTS];
 
@@ -188,17 +188,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
 			if (input[1] > 1)
 				happen(input[1]);
 			else
-				take(&s, &serving);
+				take(&s, &r, &serving);
 			if (input[1] == 1 && serving)
-				serving = !control_socket_subscribe(&s, "events 0\n");
+				serving = !control_socket_subscribe(&s, &r, "events 0\n");
 			break;
 		default:
-			answer(&s, &serving, input[1] * 4096u, now_ms);
+			answer(&s, &r, &serving, input[1] * 4096u, now_ms);
 			break;
 		}
 		control_socket_tick(&s, now_ms);
 		if (!control_socket_is_busy(&s)) // nobody waits for an answer
-			assert_false(control_socket_take(&s, &(struct control_request){0}));
+			assert_false(control_socket_take(&s, &(struct control_request){0}, NULL));
 		assert_in_range(control_socket_fd(&s) + 1, 0, s.fd + 1);
 	}
 	for (unsigned int i = 0; i < CLIENTS; i++) // clients not accepted yet

@@ -98,11 +98,11 @@ static void serve(const char *answer)
 
 	for (unsigned int i = 0; i < 4; i++)
 		control_socket_tick(&server, i);
-	if (!control_socket_take(&server, &r))
+	if (!control_socket_take(&server, &r, NULL))
 		return;
 	free(r.text);
-	if (!control_socket_subscribe(&server, answer))
-		control_socket_answer(&server, "refused", "", 4);
+	if (!control_socket_subscribe(&server, &r, answer))
+		control_socket_answer(&server, &r, "refused", "", 4);
 	for (unsigned int i = 0; i < 4; i++)
 		control_socket_tick(&server, 4);
 }
