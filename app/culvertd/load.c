@@ -7,6 +7,7 @@
 #include "binding_log.h"
 #include "configure.h"
 #include "device_thread.h"
+#include "group.h"
 #include "log.h"
 #include "stack_wipe.h"
 
@@ -129,6 +130,8 @@ static int apply(struct gateway *g)
 	int rc;
 
 	if (load.snapshot == NULL)
+		return -EINVAL;
+	if (!groups_keep_roles(&g->control, load.conf, load.errors))
 		return -EINVAL;
 	if (reserve_keys_check(g->reserve, load.conf, load.new_keys, load.errors) < 0)
 		return -EINVAL;

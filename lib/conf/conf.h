@@ -306,5 +306,8 @@ unsigned int conf_replay_window(const struct conf *c);
 // Where a setting at the top of the file stands, or the file where it is not written.
 struct conf_where conf_where_of(const struct conf *c, const char *setting);
 
+// Index of the port that has this address. -1 if there is none.
+int conf_own_port(const struct conf *c, const struct ip_addr *a);
+
 // Wipes keys. NULL is allowed.
 void conf_free(struct conf *c);

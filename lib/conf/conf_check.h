@@ -169,9 +169,7 @@ bool conf_sa_is_used(const struct conf *c, unsigned int sa);
 // Index of the interface, of conf_addrs(), that has this address. -1 if there is none.
 int conf_own_iface(const struct conf *c, const struct ip_addr *a);
 
-// Index of the port that has this address, or has the longest network that it is in. -1 if there is
-// none.
-int conf_own_port(const struct conf *c, const struct ip_addr *a);
+// Index of the port that has the longest network that the address is in. -1 if there is none.
 int conf_link_port(const struct conf *c, const struct ip_addr *a);
 
 // Index of the port by which packets from src to dst leave: that with the network of dst, or that

@@ -18,6 +18,56 @@ struct owned_group *group_find(struct control *c, const char *name)
 	return find(&c->groups, name);
 }
 
+static bool has(const struct conf_group *g, const struct ip_addr *addr)
+{
+	for (unsigned int i = 0; i < g->n_addrs; i++)
+		if (ip_addr_equal(&g->addrs[i], addr))
+			return true;
+	return false;
+}
+
+// The group of a configuration that has the address; NULL: none has.
+static const struct conf_group *of_address(const struct conf *conf, const struct ip_addr *addr)
+{
+	for (unsigned int i = 0; i < conf->n_groups; i++)
+		if (has(&conf->groups[i], addr))
+			return &conf->groups[i];
+	return NULL;
+}
+
+static bool address_keeps_role(struct control *c, const struct owned_group *from,
+	const struct ip_addr *addr, const struct conf *conf, FILE *errors)
+{
+	const struct conf_group *to = of_address(conf, addr);
+	const struct owned_group *same = to != NULL ? group_find(c, to->name) : NULL;
+	enum conf_role role = same != NULL ? same->role : to != NULL ? to->role : CONF_ACTIVE;
+	int port = conf_own_port(conf, addr);
+	const struct conf_where *where;
+	char text[IP_ADDR_STRLEN];
+
+	if (role == from->role || port < 0)
+		return true;
+	where = to != NULL ? &to->where : &conf->ports[port].where;
+	fprintf(errors,
+		"%s:%u: %s is of the group \"%s\", which is %s, and would become %s: make it %s "
+		"first (culvertctl group %s %s)\n",
+		where->file, where->line, ip_addr_format(text, addr), from->name,
+		group_role_names[from->role], group_role_names[role], group_role_names[role],
+		from->name, group_role_names[role]);
+	return false;
+}
+
+bool groups_keep_roles(struct control *c, const struct conf *conf, FILE *errors)
+{
+	bool good = true;
+
+	for (unsigned int i = 0; i < c->groups.n; i++)
+		for (unsigned int k = 0; k < c->conf->groups[i].n_addrs; k++)
+			good &= address_keeps_role(
+				c, &c->groups.item[i], &c->conf->groups[i].addrs[k], conf, errors);
+	return good;
+}
+
 void groups_follow(struct control *c, const struct conf *conf)
 {
 	struct owned_groups before = c->groups;
@@ -34,33 +84,24 @@ void groups_follow(struct control *c, const struct conf *conf)
 	}
 }
 
-static bool has(const struct conf_group *g, const struct ip_addr *addr)
-{
-	for (unsigned int i = 0; i < g->n_addrs; i++)
-		if (ip_addr_equal(&g->addrs[i], addr))
-			return true;
-	return false;
-}
-
 // The running group that has the address in the configuration, which the running ones follow.
-static struct owned_group *of_address(
+static struct owned_group *running(
 	struct control *c, const struct conf *conf, const struct ip_addr *addr)
 {
-	for (unsigned int i = 0; i < conf->n_groups; i++)
-		if (has(&conf->groups[i], addr))
-			return &c->groups.item[i];
-	return NULL;
+	const struct conf_group *g = of_address(conf, addr);
+
+	return g != NULL ? &c->groups.item[g - conf->groups] : NULL;
 }
 
 struct owned_group *group_of(struct control *c, const struct ip_addr *addr)
 {
-	return of_address(c, c->conf, addr);
+	return running(c, c->conf, addr);
 }
 
 bool group_address_set(
 	struct control *c, const struct conf *conf, uint16_t port, const struct ip_addr *addr)
 {
-	const struct owned_group *g = of_address(c, conf, addr);
+	const struct owned_group *g = running(c, conf, addr);
 
 	if (g != NULL)
 		dad_group_set(c->dad, port, addr, g->role == CONF_STANDBY);

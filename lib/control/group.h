@@ -6,7 +6,14 @@
 // them. Control thread, with the gateway's lock.
 #pragma once
 
+#include <stdio.h>
+
 #include "control.h"
+
+// Whether each address of a running group would keep its role with another configuration. A line to
+// errors for each that would not: a reload that made one active, silently, would be one gateway too
+// many. On the control thread, right before the configuration is used.
+bool groups_keep_roles(struct control *c, const struct conf *conf, FILE *errors);
 
 // Before a configuration is used: its groups, of which the ones that exist already keep their
 // roles.

@@ -4,11 +4,16 @@
 #include "arp.h"
 #include "collect.h"
 #include "desk.h"
+#include "group.h"
 #include "nd.h"
 #include "role.h"
 
 #define GROUP(role)                                                                                \
 	"groups = ( { name = \"main\"; role = \"" role "\"; addresses = [ \"192.0.2.1\", "         \
+	"\"2001:db8:f::1\" ]; } );"
+
+#define NEXT(role)                                                                                 \
+	"groups = ( { name = \"next\"; role = \"" role "\"; addresses = [ \"192.0.2.1\", "         \
 	"\"2001:db8:f::1\" ]; } );"
 
 static void set(const char *name, enum conf_role role)
@@ -211,8 +216,62 @@ static void test_reload_keeps_the_role(void **state)
 	desk_reload(GROUP("active"), "");
 	assert_int_equal(stop_of("out-4"), DROP_STANDBY);
 	// Another group begins with its own role, and one that was removed is forgotten.
+	set("main", CONF_ACTIVE);
 	desk_reload("groups = ( { name = \"next\"; addresses = [ \"192.0.2.1\" ]; } );", "");
 	assert_int_equal(stop_of("out-4"), DROP_NONE);
+	assert_int_equal(state_of(WAN, "2001:db8:f::1"), DAD_ASSIGNED);
+}
+
+// Whether a configuration with these groups would keep the roles of addresses; if not, the message.
+static void check_roles(const char *groups, const char *refusal)
+{
+	struct conf *conf = desk_conf(groups, "");
+	char *said;
+	size_t len;
+	FILE *errors = open_memstream(&said, &len);
+	bool good = groups_keep_roles(&desk, conf, errors);
+
+	fclose(errors);
+	assert_int_equal(good, refusal == NULL);
+	if (refusal != NULL && strstr(said, refusal) == NULL)
+		fail_msg("no \"%s\" in: %s", refusal, said);
+	if (refusal == NULL)
+		assert_string_equal(said, "");
+	free(said);
+	conf_free(conf);
+}
+
+// The addresses of a standby group do not become active because the group is renamed or removed, or
+// they are moved, nor those of an active one standby.
+static void test_reload_changes_no_roles(void **state)
+{
+	(void)state;
+	desk_wait(2000);
+	desk_reload(GROUP("standby"), "");
+	check_roles(GROUP("active"), NULL);
+	check_roles("", "192.0.2.1 is of the group \"main\", which is standby, and would become "
+			"active: make it active first (culvertctl group main active)\n");
+	check_roles("", "2001:db8:f::1 is of the group \"main\"");
+	check_roles("groups = ( { name = \"main\"; addresses = [ \"2001:db8:f::1\" ]; } );",
+		"192.0.2.1 is of");
+	check_roles(NEXT("active"), "192.0.2.1 is of");
+	check_roles(NEXT("standby"), NULL);
+	set("main", CONF_ACTIVE);
+	check_roles("", NULL);
+	check_roles(NEXT("active"), NULL);
+	check_roles(NEXT("standby"),
+		"192.0.2.1 is of the group \"main\", which is active, and "
+		"would become standby: make it standby first (culvertctl group "
+		"main standby)\n");
+}
+
+// An address that was of a group, and is of none, is an ordinary one.
+static void test_address_leaves_its_group(void **state)
+{
+	(void)state;
+	desk_wait(2000);
+	desk_reload(GROUP("standby"), "");
+	desk_reload("groups = ( { name = \"next\"; addresses = [ \"192.0.2.1\" ]; } );", "");
 	assert_int_equal(stop_of("out-6"), DROP_ADDR_UNUSABLE); // is checked now
 	assert_int_equal(state_of(WAN, "2001:db8:f::1"), DAD_TENTATIVE);
 	desk_wait(2000);
@@ -274,6 +333,8 @@ int main(void)
 		desk_test(test_active_group_is_defended),
 		desk_test(test_standby_again_at_once),
 		desk_test(test_reload_keeps_the_role),
+		desk_test(test_reload_changes_no_roles),
+		desk_test(test_address_leaves_its_group),
 		desk_test(test_tunnel_state),
 		desk_test(test_list),
 	};
