@@ -42,13 +42,21 @@ static bool is_from_ike(const struct worker *w, const struct pkt *p)
 	return p->sa_in == NULL && via->iface == pkt_port(w, p) && !ip_addr_is_none(&via->gateway);
 }
 
+// A link-local address is that of the port alone.
+static bool is_standby(const struct worker *w, const struct pkt *p, const struct ip_addr *addr)
+{
+	return unlikely(dad_is_standby(w->dad, addr)) &&
+	       (!ip_addr_is_link_local(addr) ||
+		       dad_state(w->dad, pkt_port(w, p), addr) == DAD_STANDBY);
+}
+
 // Of the packet as it was received: who else sends from an address of a standby group, or to it,
 // has not noticed that another gateway answers for that.
 static bool has_standby_end(const struct worker *w, const struct pkt *p)
 {
 	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
 
-	return dad_is_standby(w->dad, &dst) || dad_is_standby(w->dad, &src);
+	return is_standby(w, p, &dst) || is_standby(w, p, &src);
 }
 
 enum drop forward_check_source(const struct worker *w, const struct pkt *p)

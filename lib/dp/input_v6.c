@@ -42,6 +42,13 @@ static void nd_answer(struct worker *w, uint16_t number, const struct nd_message
 	output_frame(w, m, number);
 }
 
+// Whether the port has the address, of a standby group. Another one may have the same link-local.
+static bool is_standby(const struct worker *w, uint16_t port, const struct ip_addr *addr)
+{
+	return unlikely(dad_is_standby(w->dad, addr)) &&
+	       dad_state(w->dad, port, addr) == DAD_STANDBY;
+}
+
 // A solicitation, of neighbours or of routers (RFC 4861 7.2.3, 6.2.6).
 static void nd_solicited(struct worker *w, uint16_t port, const struct nd_message *m,
 	const struct rte_ether_addr *from)
@@ -49,6 +56,7 @@ static void nd_solicited(struct worker *w, uint16_t port, const struct nd_messag
 	bool own = snapshot_port_has(&w->snapshot->port[port], &m->target);
 	bool anycast = !own && is_anycast(&w->snapshot->port[port], &m->target);
 	bool assigned = own && dad_state(w->dad, port, &m->target) == DAD_ASSIGNED;
+	bool of_other = is_standby(w, port, &m->source); // the active member sends from it
 	struct event e = {.kind = EVENT_ND_SOLICITED,
 		.addr = m->source,
 		.mac = m->mac,
@@ -57,8 +65,9 @@ static void nd_solicited(struct worker *w, uint16_t port, const struct nd_messag
 
 	if (snapshot_port_has(&w->snapshot->port[port], &m->source))
 		e.kind = EVENT_ADDR_CONFLICT;
-	if (m->has_mac && (e.for_us || e.kind == EVENT_ADDR_CONFLICT ||
-				  neigh_has(w->neigh, port, &m->source)))
+	if (m->has_mac && !of_other &&
+		(e.for_us || e.kind == EVENT_ADDR_CONFLICT ||
+			neigh_has(w->neigh, port, &m->source)))
 		worker_event_post_share(w, &e, SHARE_LINK);
 	// Another station checks an address that is tentative here (RFC 4862 5.4.3).
 	if (own && !assigned && ip_addr_is_none(&m->source)) {
@@ -91,7 +100,7 @@ static void nd_advertised(struct worker *w, uint16_t port, const struct nd_messa
 static enum drop nd_input(struct worker *w, struct pkt *p, const struct nd_message *m,
 	const struct rte_ether_addr *from)
 {
-	if (unlikely(dad_is_standby(w->dad, &m->target)))
+	if (is_standby(w, pkt_port(w, p), &m->target))
 		return DROP_STANDBY;
 	if (!snapshot_port_is_at(pkt_link(w, p), from)) {
 		if (m->kind == ND_ADVERTISEMENT)

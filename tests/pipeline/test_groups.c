@@ -12,9 +12,10 @@
 #include "site_routed.h"
 #include "site_v6.h"
 
-#define SITE_OWN "192.0.2.1"
-#define OWN6     "2001:db8:1::1"
-#define HOST6    "2001:db8:1::5"
+#define SITE_OWN   "192.0.2.1"
+#define OWN6       "2001:db8:1::1"
+#define HOST6      "2001:db8:1::5"
+#define LINK_LOCAL "fe80::ff:fe00:100" // of port LAN, by its MAC 02:00:00:00:01:00
 
 static void address_set(uint16_t port, const char *addr, bool standby)
 {
@@ -39,7 +40,8 @@ static void role_set(struct gateway *g, bool standby)
 
 static int end(void **state)
 {
-	static const char *const own[] = {SITE_OWN, "10.1.0.1", OWN6, "2001:db8:f::1"};
+	static const char *const own[] = {
+		SITE_OWN, "10.1.0.1", OWN6, "2001:db8:f::1", LINK_LOCAL, "fe80::5"};
 
 	for (unsigned int i = 0; i < COUNT_OF(own); i++)
 		for (uint16_t p = 0; p < 2; p++) {
@@ -104,6 +106,41 @@ static void test_neighbour_discovery(void **state)
 	expect_event(g, EVENT_ND_SOLICITED, LAN, HOST6);
 	gateway_pass(g, &announced, 1);
 	expect_event(g, EVENT_DAD_HEARD, LAN, OWN6);
+	gateway_free(g);
+}
+
+// The active member asks for another address from one of the group's: that is no conflict.
+static void test_solicitation_of_the_active_one(void **state)
+{
+	struct gateway *g = site_v6_a(OVER_V6, (struct site){0});
+	struct frame asks = frame_nd(LAN, 135, OWN6, "ff02::1:ff00:5", HOST6, 0);
+
+	(void)state;
+	address_set(LAN, OWN6, true);
+	gateway_pass(g, &asks, 1);
+	expect_drops(g, DROP_NONE, 0);
+	expect_no_event(g);
+	address_set(LAN, OWN6, false);
+	gateway_pass(g, &asks, 1);
+	expect_event(g, EVENT_ADDR_CONFLICT, LAN, OWN6);
+	gateway_free(g);
+}
+
+// Another port may have the same link-local address, as its own or that of a station.
+static void test_link_local_of_another_port(void **state)
+{
+	struct gateway *g = site_v6_a(OVER_V6, (struct site){0});
+	struct frame asks = frame_nd(LAN, 135, HOST6, "ff02::1:ff00:100", LINK_LOCAL, 0);
+	struct frame ping = frame_ip6(LAN, (struct ipv6)FROM_TO("fe80::5", LINK_LOCAL,
+						   .proto = IPPROTO_ICMPV6, .icmp_type = 128));
+
+	(void)state;
+	address_set(WAN, LINK_LOCAL, true);
+	gateway_expect_sent(g, &asks, LAN);
+	expect_event(g, EVENT_ND_SOLICITED, LAN, HOST6);
+	address_set(WAN, LINK_LOCAL, false);
+	address_set(WAN, "fe80::5", true);
+	gateway_expect_sent(g, &ping, LAN);
 	gateway_free(g);
 }
 
@@ -339,6 +376,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		groups_test(test_arp),
 		groups_test(test_neighbour_discovery),
+		groups_test(test_solicitation_of_the_active_one),
+		groups_test(test_link_local_of_another_port),
 		groups_test(test_local),
 		groups_test(test_local_v6),
 		groups_test(test_errors),
