@@ -360,12 +360,25 @@ bool output_ready(struct worker *w, const struct nexthop *nexthop, const struct 
 	return answer == NEIGH_KNOWN;
 }
 
+// Of the packet as it is to be sent.
+static bool is_from_standby(const struct worker *w, const struct pkt *p)
+{
+	const void *ip = pkt_ip(p);
+	const struct ip_addr src = ip_src(ip, ip_is_v4(ip));
+
+	return dad_is_standby(w->dad, &src);
+}
+
 // Whether the packet is held any longer.
 static bool still_held(struct worker *w, const struct held *h)
 {
 	struct rte_ether_addr mac;
 	enum neigh_answer answer;
 
+	if (is_from_standby(w, &h->p)) { // another gateway may be the active one by now
+		pkt_drop(w, &h->p, DROP_STANDBY);
+		return false;
+	}
 	answer = resolve(w, h->port, &h->next, &mac);
 	if (answer == NEIGH_KNOWN) {
 		output_to(w, h->p.m, h->port, &mac);

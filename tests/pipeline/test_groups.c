@@ -178,6 +178,31 @@ static void test_local_v6(void **state)
 	gateway_free(g);
 }
 
+// A packet that waits for its next hop when the group becomes standby.
+static void test_held(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
+	const struct ip_addr peer = addr_of("192.0.2.2");
+	const struct rte_ether_addr mac = {{2, 0, 0, 0, 2, WAN}};
+
+	(void)state;
+	neigh_table_free(harness_neigh); // the link address of B is not known
+	dad_free(harness_dad);
+	assert_int_equal(harness_test_begin(NULL), 0);
+	g->w->neigh = harness_neigh;
+	g->w->dad = harness_dad;
+	gateway_pass(g, &f, 1);
+	assert_int_equal(worker_held(g->w), 1);
+	role_set(g, true);
+	neigh_learn(harness_neigh, WAN, &peer, &mac, true, 0);
+	gateway_wait(g, 5000);
+	assert_int_equal(g->n_sent, 0);
+	expect_drops(g, DROP_STANDBY, 1);
+	assert_int_equal(worker_held(g->w), 0);
+	gateway_free(g);
+}
+
 // Errors about packets that are not the group's are not sent from its addresses either.
 static void test_errors(void **state)
 {
@@ -380,6 +405,7 @@ int main(void)
 		groups_test(test_link_local_of_another_port),
 		groups_test(test_local),
 		groups_test(test_local_v6),
+		groups_test(test_held),
 		groups_test(test_errors),
 		groups_test(test_esp_out),
 		groups_test(test_esp_out_of_known_flow),
