@@ -50,9 +50,7 @@ static bool is_standby(const struct worker *w, const struct pkt *p, const struct
 		       dad_state(w->dad, pkt_port(w, p), addr) == DAD_STANDBY);
 }
 
-// Of the packet as it was received: who else sends from an address of a standby group, or to it,
-// has not noticed that another gateway answers for that.
-static bool has_standby_end(const struct worker *w, const struct pkt *p)
+bool forward_has_standby_end(const struct worker *w, const struct pkt *p)
 {
 	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
 
@@ -105,7 +103,7 @@ enum drop forward_lookup_next(struct worker *w, struct pkt *p, const struct next
 {
 	const struct ip_addr src = pkt_src(p), dst = translate_dst(w, p);
 
-	if (unlikely(has_standby_end(w, p)))
+	if (unlikely(forward_has_standby_end(w, p)))
 		return DROP_STANDBY;
 	p->nexthop = pkt_iface(w, p)->only;
 	if (p->nexthop == NULL)

@@ -11,6 +11,10 @@
 // or DROP_IP_SOURCE. For packets without a cached decision: those of established flows have passed.
 enum drop forward_check_source(const struct worker *w, const struct pkt *p);
 
+// Whether either end of a packet, as it was received, is an address of a standby group: who else
+// sends from one, or to it, has not noticed that another gateway answers for that.
+bool forward_has_standby_end(const struct worker *w, const struct pkt *p);
+
 // Sets p->nexthop to that of the route to the destination, of several to that of the packet's flow.
 // former: by which the packets of the flow have gone until now (see hop_choose()); NULL: it is not
 // known.

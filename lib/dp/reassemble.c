@@ -50,6 +50,8 @@ static bool is_admitted(struct worker *w, struct pkt *p)
 {
 	struct policies found;
 
+	if (forward_has_standby_end(w, p))
+		return false;
 	if (p->sa_in != NULL)
 		return policy_check_fragment(w, p) == DROP_NONE;
 	if (!policy_is_inbound(w, p))

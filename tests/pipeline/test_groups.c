@@ -17,6 +17,9 @@
 #define HOST6      "2001:db8:1::5"
 #define LINK_LOCAL "fe80::ff:fe00:100" // of port LAN, by its MAC 02:00:00:00:01:00
 
+// The first fragment, whose length is no multiple of 8 octets.
+static const uint8_t fragment_header[8] = {IPPROTO_UDP, 0, 0, 1};
+
 static void address_set(uint16_t port, const char *addr, bool standby)
 {
 	const struct ip_addr own = addr_of(addr);
@@ -175,6 +178,24 @@ static void test_local_v6(void **state)
 	expect_silence(g, &ping);
 	address_set(LAN, OWN6, false);
 	gateway_expect_sent(g, &ping, LAN);
+	gateway_free(g);
+}
+
+// Malformed fragments for it, and fragments of which the others do not arrive.
+static void test_fragments(void **state)
+{
+	struct gateway *g = site_v6_a(OVER_V6, (struct site){0});
+	struct frame f = frame_ip6(
+		LAN, (struct ipv6)FROM_TO(HOST6, OWN6, .ext = fragment_header, .ext_proto = 44,
+			     .ext_len = sizeof(fragment_header), .proto = IPPROTO_UDP));
+
+	(void)state;
+	address_set(LAN, OWN6, true);
+	gateway_expect_drop(g, &f, DROP_FRAGMENT_INVALID);
+	assert_int_equal(g->n_sent, 0);
+	address_set(LAN, OWN6, false);
+	gateway_expect_drop(g, &f, DROP_FRAGMENT_INVALID);
+	assert_int_equal(g->n_sent, 1);
 	gateway_free(g);
 }
 
@@ -405,6 +426,7 @@ int main(void)
 		groups_test(test_link_local_of_another_port),
 		groups_test(test_local),
 		groups_test(test_local_v6),
+		groups_test(test_fragments),
 		groups_test(test_held),
 		groups_test(test_errors),
 		groups_test(test_esp_out),
