@@ -3,15 +3,28 @@
 
 #include "hop_group.h"
 
-bool hop_is_up(const void *arg, const struct nexthop *nexthop)
+static const struct sa_out *out_of(const struct snapshot *s, const struct nexthop *nexthop)
 {
-	const struct snapshot *s = arg;
-	const struct spd_policy *tunnel;
+	const struct spd_policy *tunnel = snapshot_tunnel(s, nexthop);
+
+	return tunnel != NULL ? objects_out(s->objects, tunnel->number) : NULL;
+}
+
+bool hop_is_up(const struct snapshot *s, const struct nexthop *nexthop)
+{
+	return nexthop->kind != NEXTHOP_TUNNEL ? objects_link_is_up(s->objects, nexthop->iface)
+					       : out_of(s, nexthop) != NULL;
+}
+
+// Whether packets can be sent by a hop of several, which are all tunnels or all in clear.
+static bool takes_packets(const void *snapshot, const struct nexthop *nexthop)
+{
+	const struct sa_out *out;
 
 	if (nexthop->kind != NEXTHOP_TUNNEL)
-		return objects_link_is_up(s->objects, nexthop->iface);
-	tunnel = snapshot_tunnel(s, nexthop);
-	return tunnel != NULL && objects_out(s->objects, tunnel->number) != NULL;
+		return hop_is_up(snapshot, nexthop);
+	out = out_of(snapshot, nexthop);
+	return out != NULL && sa_stop_reason(&out->sa) != DROP_STANDBY;
 }
 
 bool hop_is_protected(const struct snapshot *s, const struct nexthop *nexthop)
@@ -34,6 +47,6 @@ const struct nexthop *hop_find(const struct snapshot *s, const struct nexthop *n
 	if (nexthop == NULL || nexthop->kind != NEXTHOP_SEVERAL)
 		return nexthop;
 	return &hop_choose(nexthop_group(nexthop), route_hash(s->routes, flow, RTE_DIM(flow)),
-		former, hop_is_up, s)
+		former, takes_packets, s)
 			->nexthop;
 }

@@ -6,9 +6,9 @@
 #include "ip_view.h"
 #include "snapshot.h"
 
-// Whether packets can be sent by a hop, an argument of hop_choose(): a tunnel is not down, or the
-// port has a link. Each is one store of the control thread. arg: the snapshot.
-bool hop_is_up(const void *arg, const struct nexthop *nexthop);
+// Whether a route leads to a hop: a tunnel is not down, or the port has a link. Each is one store of
+// the control thread. That of a standby group is not down: skip must not lead elsewhere, in clear.
+bool hop_is_up(const struct snapshot *s, const struct nexthop *nexthop);
 
 // Whether the next hop, or each of several, is on the protected side. If nexthop_leads_on().
 bool hop_is_protected(const struct snapshot *s, const struct nexthop *nexthop);

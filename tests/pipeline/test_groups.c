@@ -8,6 +8,7 @@
 #include "dummy.h"
 #include "ike_host.h"
 #include "peer.h"
+#include "site_hops.h"
 #include "site_nat.h"
 #include "site_routed.h"
 #include "site_v6.h"
@@ -341,6 +342,34 @@ static void test_routed(void **state)
 	gateway_free(g);
 }
 
+// Of a route by two tunnels, the one of an active group has all flows; none is sent in clear.
+static void test_hops(void **state)
+{
+	struct gateway *g = gateway_new(0, site_hops);
+
+	(void)state;
+	for (unsigned int step = 0; step < 3; step++) {
+		sa_set(g, "to-b", "from-b", step > 0);
+		sa_set(g, "to-c", "from-c", step > 1);
+		g->snapshot->flow_generation =
+			snapshot_generation_next(g->snapshot->flow_generation);
+		for (unsigned int i = 0; i < 32; i++) {
+			const struct frame f =
+				frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.6.7.7",
+						      .sport = (uint16_t)(1000 + i)));
+
+			if (step > 1) {
+				expect_silence(g, &f);
+				continue;
+			}
+			gateway_expect_sent(g, &f, WAN);
+			if (step == 1)
+				assert_int_equal(g->sent[0].b[5], 3); // the peer of c
+		}
+	}
+	gateway_free(g);
+}
+
 // Neither direction of a translated connection.
 static void test_nat(void **state)
 {
@@ -434,6 +463,7 @@ int main(void)
 		groups_test(test_esp_in),
 		groups_test(test_dummies),
 		groups_test(test_routed),
+		groups_test(test_hops),
 		groups_test(test_nat),
 		groups_test(test_ike),
 		groups_test(test_host),
