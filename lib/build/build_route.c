@@ -292,13 +292,22 @@ void build_route_groups_release(struct snapshot *s, const struct conf *conf)
 			&s->control->routes[NEVER + i].nexthop, route_table_groups(s->routes));
 }
 
+// Of a tunnel of IKE without an SA.
+static bool is_standby(const struct snapshot *s, const struct nexthop *hop)
+{
+	const struct spd_policy *tunnel =
+		hop->kind == NEXTHOP_TUNNEL ? snapshot_tunnel(s, hop) : NULL;
+
+	return tunnel != NULL && tunnel->out == NULL && objects_are_standby(s->objects);
+}
+
 static bool is_up(const void *snapshot, const struct nexthop *nexthop)
 {
 	const struct nexthop *hop;
 
 	for (unsigned int i = nexthop_first_place(nexthop); (hop = nexthop_hop(nexthop, i)) != NULL;
 		i++)
-		if (hop_is_up(snapshot, hop))
+		if (hop_is_up(snapshot, hop) || is_standby(snapshot, hop))
 			return true;
 	return false;
 }

@@ -82,6 +82,18 @@ void groups_follow(struct control *c, const struct conf *conf)
 							   .since_ms = c->io->now_ms()};
 		memcpy(c->groups.item[i].name, g->name, sizeof(g->name));
 	}
+	groups_note_standby(c);
+}
+
+void groups_note_standby(struct control *c)
+{
+	struct objects *o = c->snapshot->objects;
+	bool standby = c->groups.n > 0;
+
+	for (unsigned int i = 0; i < c->groups.n; i++)
+		standby &= c->groups.item[i].role == CONF_STANDBY;
+	c->tunnels_changed |= standby != objects_are_standby(o); // for routes with skip
+	atomic_store_explicit(&o->standby, standby, memory_order_relaxed);
 }
 
 // The running group that has the address in the configuration, which the running ones follow.

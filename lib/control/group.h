@@ -19,6 +19,9 @@ bool groups_keep_roles(struct control *c, const struct conf *conf, FILE *errors)
 // roles.
 void groups_follow(struct control *c, const struct conf *conf);
 
+// After roles have changed, or may have: whether all groups are standby, for tunnels without an SA.
+void groups_note_standby(struct control *c);
+
 // Applies the role of its group to an own address of a port. False: it is of none. After
 // groups_follow() with the same configuration.
 bool group_address_set(

@@ -27,6 +27,7 @@ static void apply(struct control *c, const struct conf_group *g)
 			if (snapshot_port_has(&c->snapshot->port[p], &g->addrs[i]))
 				group_address_set(c, c->conf, p, &g->addrs[i]);
 	address_apply(c, c->snapshot);
+	groups_note_standby(c);
 	if (!objects_reserve(c)) // flows in clear keep their decisions; SAs have stopped, or go on
 		return;
 	c->ike.redecide = true; // flows

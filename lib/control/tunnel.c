@@ -240,7 +240,9 @@ static void tunnel_check(struct control *c, struct tunnel *t, const struct spd_p
 	uint64_t sent;
 
 	if (out == NULL) { // IKE will add one
-		tunnel_reset(t, spd_policy_is_routed(p) ? TUNNEL_DOWN : TUNNEL_NEVER);
+		tunnel_reset(t, t->down != TUNNEL_NOT_DOWN ? TUNNEL_DOWN
+				: spd_policy_is_routed(p)  ? TUNNEL_STANDBY
+							   : TUNNEL_NEVER);
 		return;
 	}
 	sent = sent_by(&out->sa);

@@ -52,9 +52,10 @@ static enum tunnel_down find_reason(
 
 	if (t->ordered_down)
 		return TUNNEL_DOWN_ORDER;
-	if (out == NULL)
-		return TUNNEL_DOWN_NO_SA;
 	// Routes with skip must not lead elsewhere, in clear, while another gateway has the tunnel.
+	if (out == NULL)
+		return objects_are_standby(c->snapshot->objects) ? TUNNEL_NOT_DOWN
+								 : TUNNEL_DOWN_NO_SA;
 	if (sa_stop_reason(&out->sa) == DROP_STANDBY)
 		return TUNNEL_NOT_DOWN;
 	if (sa_has_ended(&out->sa))
@@ -81,12 +82,12 @@ void tunnel_state_check(
 		t->state = TUNNEL_DOWN;
 	if (t->down == before)
 		return;
-	if (t->down == TUNNEL_NOT_DOWN)
-		event_post(TUNNEL_USABLE, EVENT_TEXT(p->name), EVENT_TEXT(out->sa.live.name));
-	else
+	if (t->down != TUNNEL_NOT_DOWN)
 		event_post(TUNNEL_DOWN, EVENT_TEXT(p->name),
 			EVENT_TEXT(out != NULL ? out->sa.live.name : ""),
 			EVENT_TEXT(tunnel_down_names[t->down]));
+	else if (out != NULL)
+		event_post(TUNNEL_USABLE, EVENT_TEXT(p->name), EVENT_TEXT(out->sa.live.name));
 }
 
 void tunnel_state_sender(struct control *c, uint64_t group, struct sa_out *sa)

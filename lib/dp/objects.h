@@ -41,6 +41,9 @@ struct objects {
 	const struct spd_policy *_Atomic *policy;
 	struct sa_out *_Atomic *policy_out;
 	atomic_bool link_down[PORTS_MAX]; // by port; the control thread writes it
+	// The gateway is standby in all of its groups, the control thread writes it: a tunnel that
+	// has no SA of IKE may be of any of them.
+	atomic_bool standby;
 	// Counters by number, which workers write (decisions.h).
 	struct decisions *decisions[DECIDERS];
 
@@ -95,6 +98,12 @@ void objects_out_set(struct objects *o, uint16_t number, struct sa_out *sa);
 static inline bool objects_link_is_up(const struct objects *o, uint16_t port)
 {
 	return !atomic_load_explicit(&o->link_down[port], memory_order_relaxed);
+}
+
+// Whether another gateway has the tunnels of IKE that have no SA. Any thread.
+static inline bool objects_are_standby(const struct objects *o)
+{
+	return atomic_load_explicit(&o->standby, memory_order_relaxed);
 }
 
 // The SA that a policy sends through. Any thread.

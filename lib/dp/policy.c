@@ -318,13 +318,14 @@ enum drop policy_protect(struct worker *w, struct pkt *p, const struct spd_polic
 static enum drop protect_by_route(struct worker *w, struct pkt *p, const struct spd_policy *tunnel)
 {
 	struct sa_out *sa = objects_out(w->snapshot->objects, tunnel->number);
+	bool standby = tunnel->out == NULL && objects_are_standby(w->snapshot->objects);
 
 	if (unlikely(natt_is_outer(w, p, tunnel->out)))
 		return DROP_HOST_OUTER;
-	if (tunnel->out == NULL)
+	if (tunnel->out == NULL && !standby)
 		ask_for_sa(w, p, tunnel);
 	if (sa == NULL || sa_out_path(sa)->nexthop == NULL || sa_has_ended(&sa->sa))
-		return DROP_TUNNEL_DOWN;
+		return standby ? DROP_STANDBY : DROP_TUNNEL_DOWN;
 	p->sa_out = sa;
 	return DROP_NONE;
 }

@@ -241,15 +241,14 @@ static void reload_with(const char *route)
 	configure_retire(&desk);
 }
 
+#define GROUP "groups = ( { name = \"g\"; role = \"standby\"; addresses = [ \"192.0.2.1\" ]; } );"
 #define ROUTE ", { to = \"10.9.0.0/16\"; tunnel = \"cloud\"; "
 
 // It is not down, so that routes with skip do not lead elsewhere.
 static void test_tunnel_of_standby_group(void **state)
 {
 	(void)state;
-	desk_reload(TUNNEL "groups = ( { name = \"g\"; role = \"standby\"; addresses = [ "
-			   "\"192.0.2.1\" ]; } );",
-		"");
+	desk_reload(TUNNEL GROUP, "");
 	ask_if_id("a.in", "in", 0x10000, 42);
 	ask_if_id("a.out", "out", 0x10001, 42);
 	ask_done();
@@ -261,6 +260,26 @@ static void test_tunnel_of_standby_group(void **state)
 	assert_int_equal(sa_stop_reason(&desk_sa_out("ike.a.out")->sa), DROP_NONE);
 	desk_wait(1000);
 	assert_int_equal(desk.tunnels.item[desk.tunnels.n - 1].state, TUNNEL_NEVER);
+}
+
+// Nor do they where the tunnel never had an SA, which charon cannot negotiate here.
+static void test_tunnel_of_standby_without_sa(void **state)
+{
+	(void)state;
+	desk_routes = ROUTE "down = \"skip\"; }";
+	desk_reload(TUNNEL GROUP, "");
+	desk_routes = "";
+	desk_worker_passes();
+	configure_retire(&desk);
+	expect_by("cloud", "-");
+	desk_wait(1000);
+	assert_int_equal(desk.tunnels.item[desk.tunnels.n - 1].state, TUNNEL_STANDBY);
+	assert_true(role_set(&desk, "g", CONF_ACTIVE, desk_now));
+	desk_wait(1000);
+	expect_by("wan", "tunnel_down");
+	assert_true(role_set(&desk, "g", CONF_STANDBY, desk_now));
+	desk_wait(1000);
+	expect_by("cloud", "-");
 }
 
 static void test_skip(void **state)
@@ -465,6 +484,7 @@ int main(void)
 		ike_desk_test(test_next_link),
 		ike_desk_test(test_down_without_answers),
 		ike_desk_test(test_tunnel_of_standby_group),
+		ike_desk_test(test_tunnel_of_standby_without_sa),
 		ike_desk_test(test_skip),
 		ike_desk_test(test_acquire),
 		ike_desk_test(test_mtu),

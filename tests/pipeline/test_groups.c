@@ -342,6 +342,28 @@ static void test_routed(void **state)
 	gateway_free(g);
 }
 
+// A tunnel of IKE that has no SA: nobody is asked for one.
+static void test_routed_without_sa(void **state)
+{
+	static const char by_sas[] = "out = \"to-c\"; in = \"from-c\";";
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.3.7.7"));
+	struct gateway *g;
+	char conf[8192], *c;
+
+	(void)state;
+	site_routed_conf(conf, sizeof(conf), "", "");
+	c = strstr(conf, by_sas);
+	memset(c, ' ', strlen(by_sas));
+	memcpy(c, "if_id = 7;", 10);
+	g = gateway_new(0, conf);
+	g->snapshot->objects->standby = true;
+	expect_silence(g, &f);
+	g->snapshot->objects->standby = false;
+	gateway_expect_drop(g, &f, DROP_TUNNEL_DOWN);
+	expect_event(g, EVENT_SA_NEEDED, LAN, "10.1.0.5");
+	gateway_free(g);
+}
+
 // Of a route by two tunnels, the one of an active group has all flows; none is sent in clear.
 static void test_hops(void **state)
 {
@@ -463,6 +485,7 @@ int main(void)
 		groups_test(test_esp_in),
 		groups_test(test_dummies),
 		groups_test(test_routed),
+		groups_test(test_routed_without_sa),
 		groups_test(test_hops),
 		groups_test(test_nat),
 		groups_test(test_ike),
