@@ -66,8 +66,10 @@ const struct command commands[] = {
 		command_group, false, complete_group},
 	{"apply", " FILE|-", "apply all changes in a file, or none", command_apply, false,
 		complete_file},
-	{"keygen", " FILE [CIPHER [AUTH]]", "write a key file with new random keys", command_keygen,
-		false, complete_file},
+	{"keygen", " FILE [CIPHER [AUTH]]|pair NAME",
+		"write a key file with new random keys; or NAME.key and NAME.crt, for the channel "
+		"of a pair",
+		command_keygen, false, complete_file},
 	{"peer-config", " FILE [PEER]",
 		"print the SAs and policies for the peer's configuration; with several peers PEER "
 		"is the address of one, or the name of a policy to it",

@@ -274,6 +274,7 @@ void conf_check(struct conf_reader *r)
 	check_pmtu(r);
 	check_capture(r);
 	check_kernel_routes(r);
+	conf_check_channel(r);
 	if (r->n_messages == 0)
 		conf_devices_list(r->c);
 }

@@ -32,11 +32,14 @@ struct asker {
 	struct conf_where where;
 	config_setting_t *s; // may be NULL
 	const char *file;    // the file's name as it may be shown
+	bool is_public;      // everybody may read it
 };
 
 // False if the file cannot be read at all.
 static bool check_stat(struct conf_reader *r, const struct stat *st, const struct asker *a)
 {
+	unsigned int forbidden = a->is_public ? 022 : 027;
+
 	if (!S_ISREG(st->st_mode)) {
 		conf_err_at(r, a->where, a->s, "%s is not a regular file", a->file);
 		return false;
@@ -51,11 +54,12 @@ static bool check_stat(struct conf_reader *r, const struct stat *st, const struc
 			"%u "
 			"%s",
 			a->file, st->st_uid, geteuid(), a->file);
-	if ((st->st_mode & 027) != 0)
+	if ((st->st_mode & forbidden) != 0)
 		conf_err_at(r, a->where, a->s,
-			"%s has mode %04o, others must not read it nor the group write it: "
-			"chmod 640 %s",
-			a->file, st->st_mode & 07777, a->file);
+			"%s has mode %04o, others must not %s it nor the group write it: "
+			"chmod %s %s",
+			a->file, st->st_mode & 07777, a->is_public ? "write" : "read",
+			a->is_public ? "644" : "640", a->file);
 	return true;
 }
 
@@ -236,6 +240,22 @@ bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, con
 	ok = ok && text_parse(r, file, &t, start, file_include);
 	conf_dealloc(t.octets);
 	return ok;
+}
+
+const char *conf_pem_read(
+	struct conf_reader *r, config_setting_t *s, const char *name, bool is_public)
+{
+	const char *dir = name[0] == '/' ? "" : r->dir;
+	struct asker a = {.where = conf_where(s),
+		.s = s,
+		.file = conf_format("%s%s", dir, conf_show(name)),
+		.is_public = is_public};
+	struct text t;
+
+	if (!text_init(&t, r, conf_format("%s%s", dir, name), &a))
+		return NULL;
+	t.octets[t.len] = '\0';
+	return t.octets;
 }
 
 static bool include_nothing(struct conf_reader *r, const char *name, struct conf_where where)

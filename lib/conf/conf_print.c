@@ -123,6 +123,16 @@ static void print_item(
 	putc('}', out);
 }
 
+void conf_print_shared(FILE *out, const config_setting_t *item)
+{
+	for (int i = 0; i < config_setting_length(item); i++) {
+		const config_setting_t *s = config_setting_get_elem(item, (unsigned int)i);
+
+		if (!is_key(s) && strcmp(s->name, "role") != 0)
+			print_setting(out, s);
+	}
+}
+
 void conf_print_list(FILE *out, const config_setting_t *list, const char *const *key_files)
 {
 	int n = config_setting_length(list);

@@ -77,6 +77,11 @@ bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, con
 bool conf_text_read(struct conf_reader *r, config_t *file, const char *octets, size_t len,
 	struct conf_where where);
 
+// Returns the text of a file that setting s names, with a NUL after it. Others must not read it
+// unless it is public. NULL after a message.
+const char *conf_pem_read(
+	struct conf_reader *r, config_setting_t *s, const char *name, bool is_public);
+
 // conf_load.c: the settings of a configuration outlive its reading, for conf_change() and
 // conf_diff().
 
@@ -112,6 +117,10 @@ config_setting_t *conf_tree_add(
 // Prints a list of groups, one on each line, without keys. key_files: of each to write in their
 // place, NULL where it has none; or NULL.
 void conf_print_list(FILE *out, const config_setting_t *list, const char *const *key_files);
+
+// Prints the settings of an item, without keys and the role of a group, of which each gateway of a
+// pair has its own.
+void conf_print_shared(FILE *out, const config_setting_t *item);
 
 // Shared by conf_load() and conf_change().
 

@@ -71,7 +71,7 @@ struct conf_option {
 #define FIELD(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
 
 // Options end with a nameless one: those of the config file, and of a key file.
-extern const struct conf_option conf_top_options[], conf_key_file_options[];
+extern const struct conf_option conf_top_options[], conf_pair_options[], conf_key_file_options[];
 
 // Of an SA, and of its group udp.
 extern const struct conf_option conf_sa_options[], conf_udp_options[];

@@ -7,6 +7,7 @@
 
 #include "conf_schema.h"
 #include "crypto.h"
+#include "pem.h"
 #include "proto_model.h"
 
 #define DEVICE_MAX 255 // octets of a device's name and arguments
@@ -346,4 +347,39 @@ void conf_parse_auth(const struct conf_value *v)
 		*(const struct auth_alg **)v->field = auth;
 	else
 		conf_reject(v);
+}
+
+// The text of the file that the setting names. A change at run time has no file: the channel has
+// read it at the start. NULL after a message.
+static const char *pem_of(const struct conf_value *v, bool is_public)
+{
+	const char *text;
+
+	if (v->text[0] == '\0') {
+		conf_reject(v);
+		return NULL;
+	}
+	if (v->r->running == NULL)
+		return conf_pem_read(v->r, v->s, v->text, is_public);
+	text = *(const char *const *)((const char *)v->r->running + v->option->offset);
+	return text != NULL ? conf_strdup(text) : NULL;
+}
+
+void conf_parse_certificate(const struct conf_value *v)
+{
+	const char *text = pem_of(v, true);
+
+	if (text != NULL && v->s->hook == NULL && !pem_is_certificate(text))
+		conf_err(v->r, v->s, "%s has no certificate in PEM", conf_quote(v->text));
+	*(const char **)v->field = text;
+}
+
+void conf_parse_private_key(const struct conf_value *v)
+{
+	const char *text = pem_of(v, false);
+
+	if (text != NULL && v->s->hook == NULL && !pem_is_key(text))
+		conf_err(v->r, v->s, "%s has no private key in PEM without a passphrase",
+			conf_quote(v->text));
+	*(const char **)v->field = text;
 }
