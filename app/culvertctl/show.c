@@ -36,8 +36,8 @@ static json_t *members_get(const char *instance, const char *port)
 	json_t *members;
 
 	snprintf(filter, sizeof(filter), ",port=%s", port);
-	members = query_get(instance, "members", filter);
-	baseline_subtract(instance, "members", members);
+	members = query_get(instance, "port_members", filter);
+	baseline_subtract(instance, "port_members", members);
 	return members;
 }
 
@@ -68,7 +68,7 @@ static void table_add(json_t *rows)
 
 static void members_print(const json_t *members)
 {
-	json_t *rows = fields_short("members", members), *row;
+	json_t *rows = fields_short("port_members", members), *row;
 	size_t i;
 
 	json_array_foreach(rows, i, row) json_object_del(row, "port");
@@ -107,7 +107,7 @@ enum exit_code command_show(const struct options *options, char **words)
 	}
 	if (options->json) {
 		json_object_set_new(json_array_get(objects, 0), "members",
-			members != NULL ? fields_typed("members", members) : NULL);
+			members != NULL ? fields_typed("port_members", members) : NULL);
 		json_object_set(json_array_get(objects, 0), "device_counters", counters);
 		code = output_json(fields_typed(q.list->word, objects));
 	} else {

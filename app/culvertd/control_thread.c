@@ -23,6 +23,7 @@
 #include "route_follow.h"
 #include "lists.h"
 #include "log.h"
+#include "member.h"
 #include "metrics.h"
 #include "notify.h"
 #include "port.h"
@@ -255,6 +256,7 @@ static void tick(struct gateway *g, uint64_t now_ms)
 	reserve_tick(g->reserve, g->control.snapshot, now_ms);
 	tracing_tick(&g->control, now_ms);
 	wall_clock_tick(now_ms);
+	member_tick(&g->control, now_ms);
 	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
 		if (port_is_open(&g->ports[i]))
 			device_thread_steer(i, g->control.snapshot);

@@ -31,6 +31,7 @@
 #include "lists.h"
 #include "load.h"
 #include "log.h"
+#include "member.h"
 #include "metrics.h"
 #include "notify.h"
 #include "numa.h"
@@ -148,6 +149,14 @@ static int workers_confine(struct gateway *g)
 	return -EIO;
 }
 
+static int channel_confine(void *arg)
+{
+	const struct gateway *g = arg;
+	int rc = capabilities_drop();
+
+	return rc == 0 && g->control.conf->sandbox ? sandbox_enter_channel() : rc;
+}
+
 static unsigned int inbound_sas(const struct conf *conf)
 {
 	unsigned int n = 0;
@@ -230,6 +239,9 @@ static int workers_start(struct gateway *g)
 		&(struct host_thread_io){.confine = confine, .wake = worker_wake, .arg = g});
 	if (rc < 0)
 		return rc;
+	rc = member_connect(&g->control, channel_confine, g);
+	if (rc < 0)
+		return rc;
 	for (unsigned int i = 0; i < conf->n_workers; i++)
 		rte_eal_remote_launch(loop_run, g->loops[i], i + 1);
 	return 0;
@@ -246,6 +258,7 @@ static void last_words(const struct gateway *g)
 
 static void gateway_stop(struct gateway *g)
 {
+	member_stop(&g->control);
 	reserve_finish(g->reserve, g->control.snapshot);
 	route_follow_stop();
 	reopen_stop();
@@ -312,7 +325,7 @@ static bool gateway_start(struct gateway *g)
 	device_thread_hosts_give(g->host);
 	address_start(&g->control);
 	links_start(&g->control);
-	if (request_start(g) < 0)
+	if (request_start(g) < 0 || member_start(&g->control) < 0)
 		return false;
 	crash_start();
 	return privilege_drop(conf, device_thread_tid()) == 0 && device_thread_confine() == 0 &&

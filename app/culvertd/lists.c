@@ -112,7 +112,7 @@ bool collect_ports(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
-static void member_fill(struct members_view *v, const struct port *p, unsigned int member)
+static void member_fill(struct port_members_view *v, const struct port *p, unsigned int member)
 {
 	struct rte_eth_dev_info info;
 	struct rte_eth_stats stats;
@@ -139,17 +139,17 @@ static void member_fill(struct members_view *v, const struct port *p, unsigned i
 	v->counts = counts_of(&stats);
 }
 
-bool collect_members(void *view, const struct control *c, unsigned int i)
+bool collect_port_members(void *view, const struct control *c, unsigned int i)
 {
 	const struct gateway *g = c->io_arg;
-	struct members_view *v = view;
+	struct port_members_view *v = view;
 	unsigned int port = 0;
 
 	while (port < c->conf->n_ports && i >= c->conf->ports[port].n_members)
 		i -= c->conf->ports[port++].n_members;
 	if (port == c->conf->n_ports)
 		return false;
-	*v = (struct members_view){.link = "down"};
+	*v = (struct port_members_view){.link = "down"};
 	snprintf(v->port, sizeof(v->port), "%s", c->conf->ports[port].name);
 	snprintf(v->device, sizeof(v->device), "%s", c->conf->ports[port].members[i]);
 	member_fill(v, &g->ports[port], i);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <rdma/rdma_user_ioctl_cmds.h>
@@ -115,26 +116,55 @@ int sandbox_enter(void)
 	return -EIO;
 }
 
-int sandbox_enter_worker(void)
+// Calls of a crash, and buffers of the C library's and of OpenSSL's, nothing to be run.
+static int allow_thread(scmp_filter_ctx ctx)
 {
-	scmp_filter_ctx ctx = filter_new();
-	int rc = ctx != NULL ? 0 : -ENOMEM;
+	int rc = seccomp_rule_add(
+		ctx, SCMP_ACT_ALLOW, SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
 
-	if (rc == 0) // buffers of the C library's and of OpenSSL's, nothing to be run
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SYS(mmap), 1,
-			SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-	if (rc == 0) // mlx5 resets a queue that has failed, by an ioctl of RDMA
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SYS(ioctl), 1,
-			SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, RDMA_IOCTL_MAGIC << 8));
-	if (rc == 0) // in a crash
-		rc = seccomp_rule_add(
-			ctx, SCMP_ACT_ALLOW, SYS(prctl), 1, SCMP_A0(SCMP_CMP_EQ, PR_GET_NAME));
 	if (rc == 0)
 		rc = seccomp_rule_add(
-			ctx, SCMP_ACT_ALLOW, SYS(prctl), 1, SCMP_A0(SCMP_CMP_EQ, PR_SET_DUMPABLE));
+			ctx, SCMP_ACT_ALLOW, SYS(prctl), 1, SCMP_A0(SCMP_CMP_EQ, PR_GET_NAME));
+	return rc != 0 ? rc
+		       : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SYS(prctl), 1,
+				 SCMP_A0(SCMP_CMP_EQ, PR_SET_DUMPABLE));
+}
+
+// Ends with the result so far, or restricts the calling thread.
+static int thread_restrict(scmp_filter_ctx ctx, int rc)
+{
 	if (rc == 0)
 		rc = seccomp_load(ctx);
 	if (ctx != NULL)
 		seccomp_release(ctx);
 	return rc;
+}
+
+int sandbox_enter_worker(void)
+{
+	scmp_filter_ctx ctx = filter_new();
+	int rc = ctx != NULL ? allow_thread(ctx) : -ENOMEM;
+
+	if (rc == 0) // mlx5 resets a queue that has failed, by an ioctl of RDMA
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SYS(ioctl), 1,
+			SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, RDMA_IOCTL_MAGIC << 8));
+	return thread_restrict(ctx, rc);
+}
+
+int sandbox_enter_channel(void)
+{
+	static const int calls[] = {SYS(bind), SYS(listen), SYS(connect), SYS(accept4),
+		SYS(setsockopt), SYS(getsockopt), SYS(close), SYS(getrandom)};
+	scmp_filter_ctx ctx = filter_new();
+	int rc = ctx != NULL ? allow_thread(ctx) : -ENOMEM;
+
+	if (rc == 0)
+		rc = allow(ctx, calls, RTE_DIM(calls));
+	if (rc == 0)
+		rc = seccomp_rule_add(
+			ctx, SCMP_ACT_ALLOW, SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, AF_INET));
+	if (rc == 0)
+		rc = seccomp_rule_add(
+			ctx, SCMP_ACT_ALLOW, SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, AF_INET6));
+	return thread_restrict(ctx, rc);
 }

@@ -11,3 +11,7 @@ int sandbox_enter(void);
 // The calling thread, in addition: only system calls that drivers need to move frames. Returns 0 or
 // -errno. A worker, when it begins.
 int sandbox_enter_worker(void);
+
+// The same for the thread of the channel between the gateways of a pair: only system calls for
+// sockets of the network.
+int sandbox_enter_channel(void);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The state of the control thread, which decides everything except the path of a single packet:
 // next hops, own addresses, peers, path MTUs, lifetimes, tunnels, the audit log. Nothing in this
-// library opens a port or a socket or starts a thread: the daemon gives it access to those as
-// struct control_io, and tests run it in process. Lines are written by log.h of lib/base.
+// library opens a port or a socket or starts a thread, but the channel of a pair (member.h): the
+// daemon gives it access to those as struct control_io, and tests run it in process. Lines are
+// written by log.h of lib/base.
 //
 // Set up before workers run. After that the control thread alone writes, with the lock where other
 // threads read.
@@ -162,6 +163,14 @@ struct owned_groups {
 	unsigned int n;
 };
 
+// See member.h.
+struct control_member {
+	struct channel *channel; // NULL: there is none
+	uint64_t epoch;          // of the connection of the last event
+	uint32_t generation;     // of the snapshot whose configuration was compared last,
+	uint64_t digest_ms;      // and when another one may be
+};
+
 struct control {
 	const struct control_io *io;
 	void *io_arg;
@@ -209,6 +218,7 @@ struct control {
 	struct tunnels tunnels; // of the snapshot
 	struct ike_state ike;
 	struct tracing tracing;
+	struct control_member member;
 	unsigned int expiry_next; // SA whose lifetime is checked next
 	unsigned int sas_leaving; // of the configuration, deleted but not yet released
 	bool routes_changed;      // of the kernel, see kernel_routes.h

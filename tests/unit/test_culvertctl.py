@@ -410,7 +410,7 @@ class Fields(Case):
                  {"reason": "auth", "packets": 2, "help": "bad"}]
         sa = {"name": "b", "direction": "in", "packets": 10, "errors": 3, "mtu": 1400,
               "drops": {"auth": 2, "replay": 1}}
-        empty = {what: [] for what in ("ports", "members", "tunnels", "policies", "rules", "nat", "groups", "stages",
+        empty = {what: [] for what in ("ports", "port_members", "members", "tunnels", "policies", "rules", "nat", "groups", "stages",
                                        "queues", "workers", "totals", "kernel")}
         daemon = self.daemon("west", {**empty, "drops": drops, "sas": [sa],
                                       "info": [{"pid": 7, "uptime_s": 100}]})

@@ -78,24 +78,50 @@ static int tries_of_worker(void)
 	return 0;
 }
 
-static void test_cannot(void **state)
+// The thread of the channel has sockets of the network, and nothing else that workers lack.
+static int tries_of_channel(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (fd < 0 || close(fd) != 0)
+		return 30;
+	if (!forbidden(open("/dev/null", O_RDONLY)) ||
+		!forbidden(socket(AF_UNIX, SOCK_STREAM, 0)) ||
+		!forbidden(socket(AF_PACKET, SOCK_RAW, 0)))
+		return 31;
+	if (!forbidden((long)mmap(
+		    NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
+		return 32;
+	if (!forbidden(syscall(SYS_ioctl, 0, 0, 0)) || !forbidden(prctl(PR_SET_KEEPCAPS, 1)))
+		return 33;
+	return 0;
+}
+
+// In a child, which the test waits for.
+static void check_thread(int (*enter)(void), int (*tries)(void))
 {
 	int status;
 	pid_t child = fork();
 
-	(void)state;
 	if (child == 0) {
 		int rc;
 
 		other = getppid();
 		rc = sandbox_enter() < 0 ? 100 : tries_of_all();
 		if (rc == 0)
-			rc = sandbox_enter_worker() < 0 ? 101 : tries_of_all();
-		_exit(rc != 0 ? rc : tries_of_worker());
+			rc = enter() < 0 ? 101 : tries_of_all();
+		_exit(rc != 0 ? rc : tries());
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void test_cannot(void **state)
+{
+	(void)state;
+	check_thread(sandbox_enter_worker, tries_of_worker);
+	check_thread(sandbox_enter_channel, tries_of_channel);
 }
 
 int main(void)
