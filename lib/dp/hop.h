@@ -6,8 +6,9 @@
 #include "ip_view.h"
 #include "snapshot.h"
 
-// Whether a route leads to a hop: a tunnel is not down, or the port has a link. Each is one store of
-// the control thread. That of a standby group is not down: skip must not lead elsewhere, in clear.
+// Whether a route leads to a hop: a tunnel is not down, or the port has a link. Each is one store
+// of the control thread. That of a standby group is not down: skip must not lead elsewhere, in
+// clear.
 bool hop_is_up(const struct snapshot *s, const struct nexthop *nexthop);
 
 // Whether the next hop, or each of several, is on the protected side. If nexthop_leads_on().
