@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
@@ -17,6 +18,7 @@
 #include "configure.h"
 #include "device_thread.h"
 #include "events.h"
+#include "frozen.h"
 #include "health.h"
 #include "host_guests.h"
 #include "host_thread.h"
@@ -24,6 +26,7 @@
 #include "lists.h"
 #include "log.h"
 #include "member.h"
+#include "member_lines.h"
 #include "metrics.h"
 #include "notify.h"
 #include "port.h"
@@ -40,6 +43,14 @@
 uint64_t gateway_now_ms(void)
 {
 	return rte_rdtsc() / (rte_get_tsc_hz() / 1000);
+}
+
+static uint64_t io_boot_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 static uint64_t io_held(void *arg)
@@ -171,6 +182,7 @@ const struct control_io control_thread_io = {
 	.link = io_link,
 	.counters = io_counters,
 	.now_ms = gateway_now_ms,
+	.boot_ms = io_boot_ms,
 	.heartbeat = io_heartbeat,
 	.stall = io_stall,
 	.watchdog = io_watchdog,
@@ -253,6 +265,7 @@ static void tick(struct gateway *g, uint64_t now_ms)
 	hosts = host_thread_tick(g->host, &g->control);
 	if (host_guests_tick(&g->control) || hosts)
 		device_thread_hosts_change();
+	member_lines_tick(&g->control, now_ms);
 	reserve_tick(g->reserve, g->control.snapshot, now_ms);
 	tracing_tick(&g->control, now_ms);
 	wall_clock_tick(now_ms);
@@ -294,6 +307,7 @@ void control_thread_run(struct gateway *g)
 
 		sig = wait_for_work(busy ? BUSY_MS : REST_MS);
 		pthread_mutex_lock(&g->control.lock);
+		frozen_round(&g->control);
 		now = gateway_now_ms(); // no earlier than times noted by other threads
 		busy = handle_events(g, now, &next_tick);
 		pthread_mutex_unlock(&g->control.lock);
@@ -311,8 +325,12 @@ static void enter_phase(struct gateway *g, enum loop_phase phase)
 	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)
 		atomic_store_explicit(&g->loops[i]->phase, phase, memory_order_release);
 	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)
-		while (atomic_load_explicit(&g->loops[i]->reached, memory_order_acquire) != phase)
+		while (atomic_load_explicit(&g->loops[i]->reached, memory_order_acquire) != phase) {
+			pthread_mutex_lock(&g->control.lock);
+			frozen_round(&g->control);
+			pthread_mutex_unlock(&g->control.lock);
 			rte_delay_us_sleep(1000);
+		}
 }
 
 void control_thread_stop_workers(struct gateway *g)

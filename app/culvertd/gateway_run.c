@@ -215,6 +215,7 @@ static int workers_start(struct gateway *g)
 			return no_memory("workers");
 		}
 		g->control.workers[i] = w;
+		g->control.deadlines.of[i] = &w->deadline;
 	}
 	for (unsigned int i = 0; i < conf->n_workers; i++)
 		worker_peers_set(g->control.workers[i], g->control.workers, conf->n_workers);
@@ -242,6 +243,7 @@ static int workers_start(struct gateway *g)
 	rc = member_connect(&g->control, channel_confine, g);
 	if (rc < 0)
 		return rc;
+	g->control.deadlines.n = conf->n_workers;
 	for (unsigned int i = 0; i < conf->n_workers; i++)
 		rte_eal_remote_launch(loop_run, g->loops[i], i + 1);
 	return 0;

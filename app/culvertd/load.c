@@ -7,6 +7,7 @@
 #include "binding_log.h"
 #include "configure.h"
 #include "device_thread.h"
+#include "frozen.h"
 #include "group.h"
 #include "log.h"
 #include "stack_wipe.h"
@@ -33,6 +34,11 @@ static void warn_unkept(const struct gateway *g, const struct snapshot *s)
 		}
 }
 
+static void renew(void *control)
+{
+	frozen_renew(control);
+}
+
 int load_first(struct gateway *g)
 {
 	struct conf *conf = g->control.conf;
@@ -50,6 +56,7 @@ int load_first(struct gateway *g)
 		build_snapshot_free(s);
 		return -EIO;
 	}
+	reserve_meanwhile_set(g->reserve, renew, &g->control);
 	warn_unkept(g, s);
 	return configure_start(&g->control, s);
 }
@@ -135,7 +142,9 @@ static int apply(struct gateway *g)
 		return -EINVAL;
 	if (reserve_keys_check(g->reserve, load.conf, load.new_keys, load.errors) < 0)
 		return -EINVAL;
+	frozen_renew(&g->control);
 	rc = reserve_begin(g->reserve, load.snapshot);
+	frozen_renew(&g->control);
 	if (rc == -ENOMEM)
 		fputs("out of memory for the sequence numbers of new SAs\n", load.errors);
 	else if (rc < 0)

@@ -141,11 +141,70 @@ static void flush(struct loop *l)
 		wake_peers(l);
 }
 
-// Time counts as idle from a pass without work to the next pass, of either kind. Returns the TSC.
+// Advances the heartbeat, which also has the phase of the worker.
+static inline void beat(struct loop *l, unsigned int place)
+{
+	uint64_t last = atomic_load_explicit(&l->heartbeat, memory_order_relaxed);
+
+	atomic_store_explicit(
+		&l->heartbeat, (last | LOOP_PLACE_MASK) + 1 + place, memory_order_relaxed);
+}
+
+static void wait(struct loop *l, unsigned int rounds)
+{
+	if (idle_sleeps(&l->idle))
+		l->last_pass = 0;
+	beat(l, LOOP_AT_REST);
+	rte_rcu_qsbr_thread_offline(l->qsbr, l->worker->id);
+	idle_wait(&l->idle, rounds);
+	rte_rcu_qsbr_thread_online(l->qsbr, l->worker->id);
+}
+
+// Engines leave keys of SAs on the stack: wiped before the worker reports that it no longer uses
+// the previous snapshot. The snapshot of its last pass may be freed: the worker may have slept
+// since.
+static void keys_wipe(struct loop *l)
+{
+	const struct snapshot *s = atomic_load_explicit(l->worker->published, memory_order_acquire);
+
+	if (s->generation == l->generation)
+		return;
+	l->generation = s->generation;
+	stack_wipe();
+}
+
+// Drops all that the worker and its rings hold.
+static void drop_held(void *loop)
+{
+	struct loop *l = loop;
+
+	loop_stop(l);
+	if (l->worker->fanout != NULL)
+		fanout_update(l->worker);
+}
+
+// Waits past the deadline, and returns the TSC when there is another one. The worker has no
+// pointers of a pass, so that it can report that it uses nothing.
+static __rte_cold __rte_noinline uint64_t wait_for_deadline(struct loop *l)
+{
+	uint64_t now;
+
+	while (deadline_is_past(&l->worker->deadline, now = rte_rdtsc())) {
+		deadline_obey(&l->worker->deadline, drop_held, l);
+		keys_wipe(l);
+		wait(l, 0);
+	}
+	return now;
+}
+
+// Waits past the deadline. Time counts as idle from a pass without work to the next pass, of either
+// kind. Returns the TSC.
 static uint64_t pass_time(struct loop *l, bool works)
 {
 	uint64_t now = rte_rdtsc();
 
+	if (unlikely(deadline_is_past(&l->worker->deadline, now)))
+		now = wait_for_deadline(l);
 	if (l->last_pass != 0 && now - l->last_pass > l->longest_round)
 		l->longest_round = now - l->last_pass;
 	l->last_pass = now;
@@ -184,15 +243,6 @@ static unsigned int share_tunnels(struct loop *l)
 	if (work > 0 && rte_rdtsc() >= w->next_tick)
 		loop_pass(l, NULL, 0);
 	return work;
-}
-
-// Advances the heartbeat, which also has the phase of the worker.
-static inline void beat(struct loop *l, unsigned int place)
-{
-	uint64_t last = atomic_load_explicit(&l->heartbeat, memory_order_relaxed);
-
-	atomic_store_explicit(
-		&l->heartbeat, (last | LOOP_PLACE_MASK) + 1 + place, memory_order_relaxed);
 }
 
 // Leaves those of n frames that are processed here, and returns how many.
@@ -245,7 +295,8 @@ static unsigned int poll_shared(struct loop *l, struct loop_queue *q)
 	uint16_t n, kept;
 
 	do {
-		if (!fanout_has_room(l->worker))
+		// A pass may have waited, and the port been closed meanwhile.
+		if (!fanout_has_room(l->worker) || !port_is_open(&l->ports[q->port]))
 			break;
 		n = poll_queue(l, q, &kept);
 		work += n;
@@ -275,10 +326,26 @@ static unsigned int poll_ports(struct loop *l)
 	return work;
 }
 
+// Frames that other threads have given to this worker to be sent.
+static unsigned int send_given(struct loop *l)
+{
+	struct rte_mbuf *m[LOOP_BURST];
+	unsigned int n;
+
+	if (rte_ring_empty(l->out))
+		return 0;
+	if (unlikely(deadline_is_past(&l->worker->deadline, rte_rdtsc())))
+		wait_for_deadline(l);
+	n = rte_ring_dequeue_burst(l->out, (void **)m, LOOP_BURST, NULL);
+	for (unsigned int i = 0; i < n; i++)
+		send_frames(l, (uint16_t)m[i]->hash.usr, &m[i], 1);
+	return n;
+}
+
 static unsigned int poll_rings(struct loop *l)
 {
 	struct rte_mbuf *m[LOOP_BURST];
-	unsigned int n, work = 0;
+	unsigned int work = 0;
 
 	beat(l, LOOP_AT_RINGS);
 	if (likely(l->worker->fanout == NULL) || !fanout_is_behind(l->worker))
@@ -289,23 +356,11 @@ static unsigned int poll_rings(struct loop *l)
 		loop_pass(l, NULL, 0);
 		work++;
 	}
-	n = rte_ring_dequeue_burst(l->out, (void **)m, LOOP_BURST, NULL);
-	for (unsigned int i = 0; i < n; i++)
-		send_frames(l, (uint16_t)m[i]->hash.usr, &m[i], 1);
+	work += send_given(l);
 	worker_mbufs_free(l->worker);
 	if (unlikely(l->worker->fanout != NULL))
 		work += share_tunnels(l);
-	return work + n;
-}
-
-static void wait(struct loop *l, unsigned int rounds)
-{
-	if (idle_sleeps(&l->idle))
-		l->last_pass = 0;
-	beat(l, LOOP_AT_REST);
-	rte_rcu_qsbr_thread_offline(l->qsbr, l->worker->id);
-	idle_wait(&l->idle, rounds);
-	rte_rcu_qsbr_thread_online(l->qsbr, l->worker->id);
+	return work;
 }
 
 // Frames received before interrupts were armed raise none: polls once more. Returns how many.
@@ -326,19 +381,6 @@ static unsigned int wait_for_interrupts(struct loop *l, unsigned int rounds)
 		if (port_is_open(&l->ports[l->rx[i].port]))
 			rte_eth_dev_rx_intr_disable(l->ports[l->rx[i].port].id, l->rx[i].queue);
 	return work;
-}
-
-// Engines leave keys of SAs on the stack: wiped before the worker reports that it no longer uses
-// the previous snapshot. The snapshot of its last pass may be freed: the worker may have slept
-// since.
-static void keys_wipe(struct loop *l)
-{
-	const struct snapshot *s = atomic_load_explicit(l->worker->published, memory_order_acquire);
-
-	if (s->generation == l->generation)
-		return;
-	l->generation = s->generation;
-	stack_wipe();
 }
 
 int loop_run(void *arg)

@@ -101,7 +101,8 @@ void loop_queues_remove(struct loop *l, uint16_t port);
 // The body of the worker's thread; arg is a struct loop.
 int loop_run(void *arg);
 
-// Drops remaining packets when all workers have ended, as DROP_SHUTDOWN. Control thread.
+// Drops remaining packets, as DROP_SHUTDOWN. Control thread, when all workers have ended; or the
+// worker, while no other begins a pass.
 void loop_stop(struct loop *l);
 
 // Lets a worker with a TX queue on the port send a frame, which it takes. False: there is no room,

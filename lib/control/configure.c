@@ -6,6 +6,7 @@
 #include "address.h"
 #include "audit_log.h"
 #include "build_flow.h"
+#include "frozen.h"
 #include "ike.h"
 #include "ike_tables.h"
 #include "ipv6.h"
@@ -145,6 +146,7 @@ static void publish(struct control *c, struct conf *conf, struct snapshot *s,
 	c->retired = c->snapshot;
 	tunnels_set(c, tunnels, s, c->retired);
 	build_link(s, c->retired);
+	frozen_renew(c);
 	atomic_store_explicit(&c->snapshot, s, memory_order_release);
 	tunnels_keep_down(c, now_ms);
 	c->ike.redecide = false; // all flows are
@@ -173,6 +175,7 @@ int configure_replace(struct control *c, struct conf *conf, struct snapshot *s, 
 		c->routes_changed = true; // frees the nodes of the plan
 		return rc;
 	}
+	frozen_renew(c); // with many SAs each part takes some time
 	s->mss_clamped |= c->ike.mss_clamped;
 	publish(c, conf, s, &tunnels, now_ms);
 	return 0;

@@ -53,7 +53,8 @@ struct control_io {
 	void (*link)(void *arg, uint16_t port, bool up);
 	// Adds the counters of threads other than the workers and the control thread.
 	struct counters (*counters)(void *arg);
-	uint64_t (*now_ms)(void); // of a clock that never steps
+	uint64_t (*now_ms)(void);  // of a clock that never steps
+	uint64_t (*boot_ms)(void); // of one that runs while the machine is suspended
 	// Differs from pass to pass of a worker.
 	uint64_t (*heartbeat)(void *arg, unsigned int worker);
 	struct control_stall (*stall)(void *arg, unsigned int worker);
@@ -156,6 +157,9 @@ struct owned_group {
 	uint64_t announce_ms;       // at this time,
 	uint32_t again_ms;          // and another one that much later
 	uint64_t defend_ms;         // from when on another station's claim has them announced again
+	bool other_known;           // the other gateway of a pair has reported:
+	enum conf_role other;       // its role
+	bool both;                  // both are active
 };
 
 struct owned_groups {
@@ -167,6 +171,9 @@ struct owned_groups {
 struct control_member {
 	struct channel *channel; // NULL: there is none
 	uint64_t epoch;          // of the connection of the last event
+	uint64_t lines_epoch;    // of the last lines,
+	uint64_t lines_ms;       // and when the last one was taken; 0: never
+	unsigned int next;       // SA whose numbers are sent first
 	uint32_t generation;     // of the snapshot whose configuration was compared last,
 	uint64_t digest_ms;      // and when another one may be
 };
@@ -207,7 +214,8 @@ struct control {
 	struct neigh_table *neigh;
 	struct dad *dad; // own IPv6 addresses, and those of groups
 	struct owned_groups groups;
-	struct listener *listener; // multicast groups
+	struct deadlines deadlines; // of workers, see frozen.h
+	struct listener *listener;  // multicast groups
 	struct flow_table *flows;
 	uint64_t conflict_next_ms; // when an address conflict may be logged next
 	uint64_t rule_second;      // of the last line about a rule,

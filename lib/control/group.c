@@ -18,7 +18,7 @@ struct owned_group *group_find(struct control *c, const char *name)
 	return find(&c->groups, name);
 }
 
-static bool has(const struct conf_group *g, const struct ip_addr *addr)
+bool group_has(const struct conf_group *g, const struct ip_addr *addr)
 {
 	for (unsigned int i = 0; i < g->n_addrs; i++)
 		if (ip_addr_equal(&g->addrs[i], addr))
@@ -30,7 +30,7 @@ static bool has(const struct conf_group *g, const struct ip_addr *addr)
 static const struct conf_group *of_address(const struct conf *conf, const struct ip_addr *addr)
 {
 	for (unsigned int i = 0; i < conf->n_groups; i++)
-		if (has(&conf->groups[i], addr))
+		if (group_has(&conf->groups[i], addr))
 			return &conf->groups[i];
 	return NULL;
 }

@@ -4,6 +4,8 @@
 #include "address.h"
 #include "event_log.h"
 #include "group.h"
+#include "member_lines.h"
+#include "numbers.h"
 #include "originate.h"
 #include "sa_table.h"
 
@@ -20,18 +22,35 @@ static void announce(struct control *c, const struct conf_group *g)
 			originate_announcement(c, p, &g->addrs[i]);
 }
 
-static void apply(struct control *c, const struct conf_group *g)
+// Its addresses. SAs follow with address_apply(), and flows in clear with roles_decide_flows().
+static void begin(struct control *c, unsigned int group, enum conf_role role, uint64_t now_ms)
 {
+	const struct conf_group *g = &c->conf->groups[group];
+	struct owned_group *owned = &c->groups.item[group];
+
+	owned->role = role;
+	owned->since_ms = now_ms;
+	owned->changes++;
+	owned->announcements = 0;
 	for (uint16_t p = 0; p < c->snapshot->n_ports; p++)
 		for (unsigned int i = 0; i < g->n_addrs; i++)
 			if (snapshot_port_has(&c->snapshot->port[p], &g->addrs[i]))
 				group_address_set(c, c->conf, p, &g->addrs[i]);
-	address_apply(c, c->snapshot);
 	groups_note_standby(c);
-	if (!objects_reserve(c)) // flows in clear keep their decisions; SAs have stopped, or go on
-		return;
-	c->ike.redecide = true; // flows
+}
+
+bool roles_decide_flows(struct control *c)
+{
+	if (!objects_reserve(c))
+		return false;
+	c->ike.redecide = true;
 	objects_commit(c);
+	return !c->ike.redecide;
+}
+
+static void post(const struct owned_group *g)
+{
+	event_post(GROUP_ROLE, EVENT_TEXT(g->name), EVENT_TEXT(group_role_names[g->role]));
 }
 
 static void announce_begin(struct control *c, struct owned_group *g, uint64_t now_ms)
@@ -54,15 +73,27 @@ bool role_set(struct control *c, const char *name, enum conf_role role, uint64_t
 			announce_begin(c, g, now_ms);
 		return true;
 	}
-	g->role = role;
-	g->since_ms = now_ms;
-	g->changes++;
-	apply(c, &c->conf->groups[g - c->groups.item]);
-	g->announcements = 0;
+	if (role == CONF_ACTIVE)
+		numbers_take_over(c, &c->conf->groups[g - c->groups.item],
+			member_silent_ms(c, g, now_ms), now_ms);
+	begin(c, (unsigned int)(g - c->groups.item), role, now_ms);
+	address_apply(c, c->snapshot);
+	roles_decide_flows(c);
+	member_lines_tick(c, now_ms); // the numbers that it uses now
 	if (role == CONF_ACTIVE)
 		announce_begin(c, g, now_ms);
-	event_post(GROUP_ROLE, EVENT_TEXT(g->name), EVENT_TEXT(group_role_names[role]));
+	post(g);
 	return true;
+}
+
+void roles_give_up(struct control *c, uint64_t now_ms)
+{
+	for (unsigned int i = 0; i < c->groups.n; i++)
+		if (c->groups.item[i].role == CONF_ACTIVE) {
+			begin(c, i, CONF_STANDBY, now_ms);
+			post(&c->groups.item[i]);
+		}
+	address_apply(c, c->snapshot);
 }
 
 void role_defend(struct control *c, const struct ip_addr *addr, uint64_t now_ms)

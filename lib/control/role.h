@@ -10,6 +10,13 @@
 // more times by roles_tick().
 bool role_set(struct control *c, const char *name, enum conf_role role, uint64_t now_ms);
 
+// Makes all active groups standby, as role_set() does, but for flows in clear.
+void roles_give_up(struct control *c, uint64_t now_ms);
+
+// Has flows in clear decided again, by the present roles. False: there is no memory, or another
+// snapshot is being made, and they keep their decisions so far.
+bool roles_decide_flows(struct control *c);
+
 // Announces the addresses of an active group to which this one belongs, which another station has
 // announced: stations that believed it would go on sending to a gateway that is a standby by now.
 // At most once in ten seconds. No effect for other addresses.

@@ -82,7 +82,7 @@ uint16_t fanout_spread(struct worker *w, struct rte_mbuf *m[], uint16_t n);
 // once.
 void fanout_call(struct worker *w, const struct lane *l);
 
-// Drops the packets in the lanes, when all workers have ended.
+// Drops the packets in the lanes, when all workers have ended, or wait past a deadline.
 void fanout_stop(struct worker *w);
 
 // Whether there is something in this worker's lanes or for it to number; and whether there is a

@@ -8,8 +8,8 @@
 // Counts a packet as dropped for the reason and releases its buffer.
 void pkt_drop(struct worker *w, const struct pkt *p, enum drop reason);
 
-// Counts a packet that is left in a queue when workers stop, as DROP_SHUTDOWN, and releases its
-// buffer.
+// Counts a packet that is left in a queue when workers stop, or were frozen, as DROP_SHUTDOWN, and
+// releases its buffer.
 void pkt_drop_left(struct worker *w, struct rte_mbuf *m);
 
 // Counts a packet as processed by the gateway, and releases its buffer. Returns DROP_NONE.

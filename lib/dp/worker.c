@@ -81,6 +81,7 @@ struct worker *worker_new(const struct worker_params *p)
 	w->echoes_per_second = p->echoes_per_second;
 	w->host_per_second = p->host_per_second;
 	w->held_max = p->held_max;
+	w->deadline.until = UINT64_MAX;
 	w->held = calloc(p->held_max, sizeof(w->held[0]));
 	snprintf(name, sizeof(name), "events-%u", p->id);
 	w->events = rte_ring_create_elem(

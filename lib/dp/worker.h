@@ -11,6 +11,7 @@
 #include <rte_ring_elem.h>
 
 #include "dad.h"
+#include "deadline.h"
 #include "drop.h"
 #include "event.h"
 #include "flow.h"
@@ -168,6 +169,8 @@ struct worker {
 	struct rte_ring *from_host, *_Atomic to_host[HOSTS_MAX];
 	void (*host_wake)(void *arg);
 	void *host_wake_arg;
+
+	struct deadline deadline __rte_cache_aligned;
 
 	// Events of posted that were dequeued; written by the control thread.
 	_Atomic uint32_t dequeued[SHARES][PORTS_MAX] __rte_cache_aligned;

@@ -44,11 +44,14 @@ static __rte_always_inline struct run run_of(const struct sa_per_packet *sa)
 	};
 }
 
-// Number of usable ones of n sequence numbers from seq on.
+// Number of usable ones of n sequence numbers from seq on: those up to the limit, which is in the
+// own block that is in use, that are in this block. So a number of the other member of a pair is
+// never used, whoever has allocated it.
 static __rte_always_inline uint16_t usable(const struct sa_per_packet *sa, uint64_t seq, uint16_t n)
 {
 	const uint64_t limit = atomic_load_explicit(&sa->seq_limit, memory_order_relaxed);
-	const uint64_t left = limit >= seq ? limit - seq + 1 : 0;
+	const uint64_t more = limit - seq; // wraps if it is above the limit
+	const uint64_t left = more <= limit << sa->block_zeros >> sa->block_zeros ? more + 1 : 0;
 
 	return (uint16_t)RTE_MIN(left, (uint64_t)n);
 }

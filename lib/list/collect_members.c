@@ -5,6 +5,12 @@
 #include "channel.h"
 #include "collect.h"
 
+// The other end tells how many lines it has sent now and then: more may have been taken by then.
+static uint64_t missing(uint64_t sent, uint64_t taken)
+{
+	return sent > taken ? sent - taken : 0;
+}
+
 // This gateway, whose lines the other one takes.
 static void own_fill(struct members_view *v, const struct control *c, const struct channel_state *s)
 {
@@ -12,7 +18,7 @@ static void own_fill(struct members_view *v, const struct control *c, const stru
 	v->this = true;
 	v->silent_ms = s->confirmed_ms;
 	v->lines = s->sent;
-	v->missing = s->sent - s->sent_taken;
+	v->missing = missing(s->sent, s->sent_taken);
 	v->refused = v->failures = UINT64_MAX;
 	snprintf(v->name, sizeof(v->name), "%s", c->conf->instance);
 	snprintf(v->version, sizeof(v->version), "%s", c->version);
@@ -24,7 +30,7 @@ static void other_fill(
 	v->member = 3 - c->conf->pair_member;
 	v->silent_ms = s->received_ms;
 	v->lines = s->received;
-	v->missing = s->received - s->received_taken;
+	v->missing = missing(s->received, s->received_taken);
 	v->refused = s->strangers;
 	v->failures = s->failures;
 	snprintf(v->name, sizeof(v->name), "%s", s->peer.name);

@@ -16,9 +16,12 @@
 #define ESP_TRAILER_LEN 2 // pad length and next header
 #define DF              RTE_BE16(RTE_IPV4_HDR_DF_FLAG)
 
+// The last number that the SA has; outbound the last own one.
 static uint64_t seq_end(const struct sa *sa)
 {
-	return sa->opt.esn ? SA_ESN_MAX : SA_SEQ_MAX;
+	uint64_t end = sa->opt.esn ? SA_ESN_MAX : SA_SEQ_MAX;
+
+	return sa->opt.direction == SA_OUT ? number_own_to(&sa_out_of(sa)->blocks, end) : end;
 }
 
 struct key_id sa_numbers_id(const struct sa_options *o)
@@ -106,6 +109,8 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum sa_direction d
 		.live = p->live,
 	};
 	sa->opt.direction = (uint8_t)direction;
+	if (direction == SA_OUT)
+		sa_out_of(sa)->blocks = number_blocks_of(p->member, o->esn);
 	lifetime_init(&sa->lifetime, &p->live, o->cipher, seq_end(sa));
 	sa->per_packet.session = crypto_session_new(&key, dir, p->engine, n_workers);
 	return sa->per_packet.session != NULL ? 0 : -errno;
@@ -259,7 +264,8 @@ static int sa_out_init(struct sa_out *sa, const struct sa_params *p)
 	sa->seq_reserved = UINT64_MAX;
 	sa->peer = sa_peer_configured(o);
 	per_packet->spi = sa->sa.spi;
-	per_packet->seq_limit = sa_out_life_end(sa);
+	per_packet->block_zeros = (uint8_t)(64 - __builtin_popcountll(sa->blocks.mask));
+	sa_start_behind(&sa->sa, 0);
 	per_packet->df_copied = o->df == SA_DF_COPY ? DF : 0;
 	per_packet->df_set = o->df == SA_DF_SET ? DF : 0;
 	per_packet->tos_fixed = (uint8_t)(o->dscp <= SA_DSCP_MAX ? o->dscp << 2 : 0);
@@ -350,18 +356,16 @@ struct sa_peer *sa_in_endpoint_set(struct sa_in *sa, struct sa_peer *peer, uint6
 	return atomic_exchange_explicit(&sa->endpoint, peer, memory_order_acq_rel);
 }
 
-uint64_t sa_out_seq(const struct sa_out *sa)
-{
-	return RTE_MIN(atomic_load_explicit(&sa->seq, memory_order_relaxed), sa_out_life_end(sa));
-}
-
 static void limit_update(struct sa_out *sa)
 {
 	struct sa_per_packet *per_packet = &sa->sa.per_packet;
 	bool stopped = atomic_load_explicit(&per_packet->stop, memory_order_relaxed) != DROP_NONE;
 
-	atomic_store_explicit(&per_packet->seq_limit,
-		stopped ? 0 : RTE_MIN(sa_out_life_end(sa), sa->seq_reserved), memory_order_release);
+	uint64_t limit = RTE_MIN(sa_out_life_end(sa), RTE_MIN(sa->seq_reserved, sa->block_end));
+
+	// It is an own number, as packets up to it are compared with its block.
+	limit = number_own_to(&sa->blocks, limit);
+	atomic_store_explicit(&per_packet->seq_limit, stopped ? 0 : limit, memory_order_release);
 	copies_update(&sa->sa);
 }
 
@@ -402,6 +406,16 @@ void sa_used(struct sa *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
 			RTE_MAX(used[LIFETIME_PACKETS], replay_top(&sa->per_packet.replay));
 }
 
+// Numbers begin after sampled_seq: those before may have been used by the other member, and none of
+// them is recent.
+static void block_begin(struct sa_out *sa, uint64_t seq)
+{
+	seq = RTE_MIN(number_own_from(&sa->blocks, seq + 1) - 1, sa->seq_max);
+	sa->block_end = number_block_end(&sa->blocks, seq + 1);
+	sa->sampled_seq = seq;
+	atomic_store_explicit(&sa->seq_recent, seq, memory_order_relaxed);
+}
+
 void sa_start_behind(struct sa *sa, uint64_t seq)
 {
 	struct sa_out *out = sa_out_of(sa);
@@ -410,36 +424,22 @@ void sa_start_behind(struct sa *sa, uint64_t seq)
 		replay_start_behind(&sa->per_packet.replay, seq);
 		return;
 	}
-	seq = RTE_MIN(seq, out->seq_max);
-	atomic_store_explicit(&out->seq, seq, memory_order_relaxed);
-	atomic_store_explicit(&out->seq_recent, seq, memory_order_relaxed);
-	out->sampled_seq = seq;
+	block_begin(out, seq);
+	limit_update(out);
+	atomic_store_explicit(&out->seq, out->sampled_seq, memory_order_relaxed);
 }
 
-uint64_t sa_numbers_used(const struct sa *sa)
+void sa_out_block_set(struct sa_out *sa, uint64_t seq)
 {
-	const struct sa_out *out = sa_out_of(sa);
+	uint64_t last = atomic_load_explicit(&sa->seq, memory_order_relaxed);
 
-	return sa->opt.direction == SA_IN
-		       ? replay_top(&sa->per_packet.replay)
-		       : RTE_MIN(out->seq, RTE_MIN(out->seq_max, out->seq_reserved));
-}
-
-void sa_out_sample(struct sa_out *sa, uint64_t now_ms)
-{
-	if (now_ms < sa->sampled_ms + SA_RECENT_MS)
-		return;
-	atomic_store_explicit(&sa->seq_recent, sa->sampled_seq, memory_order_relaxed);
-	sa->sampled_seq = sa_out_seq(sa);
-	sa->sampled_ms = now_ms;
-}
-
-bool sa_out_is_recent(const struct sa_out *sa, uint32_t seq)
-{
-	uint64_t last = sa_out_seq(sa);
-	uint64_t recent = atomic_load_explicit(&sa->seq_recent, memory_order_relaxed);
-
-	return last > recent && (uint32_t)last - seq < last - recent;
+	// Packets that have numbers of the block before, and are not framed yet, are dropped.
+	block_begin(sa, seq);
+	limit_update(sa);
+	while (last < sa->sampled_seq &&
+		!atomic_compare_exchange_weak_explicit(&sa->seq, &last, sa->sampled_seq,
+			memory_order_relaxed, memory_order_relaxed))
+		;
 }
 
 void sa_change(struct sa *sa, const struct sa_live *live)

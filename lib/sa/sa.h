@@ -19,6 +19,7 @@
 #include "drop.h"
 #include "key_id.h"
 #include "lifetime.h"
+#include "number_block.h"
 #include "replay.h"
 #include "sa_model.h"
 
@@ -74,6 +75,8 @@ struct sa_per_packet {
 			rte_be16_t df_copied; // DF, if the outer header takes it from the inner
 			rte_be16_t df_set;    // DF, if the outer header always has it
 			uint8_t tos_fixed;    // bits that the outer header has
+			uint8_t block_zeros;  // high bits that the mask of struct number_blocks
+					      // lacks
 		};
 		struct { // of a struct sa_in
 			// sa_v4_end() of the IPv4 packets for it; with IPv6 a value that no packet
@@ -123,6 +126,7 @@ struct sa_params {
 	uint64_t iv_mask;
 	const char *engine; // crypto engine or "auto"
 	unsigned int n_workers;
+	unsigned int member; // of a pair, whose numbers an outbound SA uses; 0: alone
 	// Outbound: next hop towards the peer, of the table of routes (NULL: the peer is not
 	// known), and octets of IP packet that fit the link.
 	const struct nexthop *nexthop;
@@ -216,9 +220,11 @@ struct sa_out {
 	// in the last seconds; see sa_out_is_recent(). They read seq_max once numbers run out.
 	struct {
 		_Atomic uint64_t seq_recent;
-		uint64_t seq_max;      // last number there is; constant
-		uint64_t seq_reserved; // see sa_out_allow()
-		struct sa_peer peer;   // that the path leads to
+		uint64_t seq_max;            // last own number there is; constant
+		uint64_t seq_reserved;       // see sa_out_allow()
+		uint64_t block_end;          // last number of the block that is in use
+		struct number_blocks blocks; // constant
+		struct sa_peer peer;         // that the path leads to
 		// Its next peer, once there is memory for another path; none: there is none.
 		struct sa_peer pending;
 		bool into_tunnel;  // the route to the peer leads into one, which is not used
@@ -259,8 +265,8 @@ void sa_free(struct sa *sa);
 // thread.
 struct key_id sa_numbers_id(const struct sa_options *o);
 
-// Before workers see the SA: the first outbound number is the one after seq, or there is none left;
-// inbound, no number up to seq is accepted any more.
+// Before workers see the SA: the first outbound number is the first own one after seq, or there is
+// none left; inbound, no number up to seq is accepted any more.
 void sa_start_behind(struct sa *sa, uint64_t seq);
 
 // The highest number that was used: outbound a reserved, inbound an accepted one. Control thread;
@@ -330,9 +336,14 @@ void sa_out_sample(struct sa_out *sa, uint64_t now_ms);
 // Whether the SA allocated, in the last seconds, a number whose low 32 bits are these. Any thread.
 bool sa_out_is_recent(const struct sa_out *sa, uint32_t seq);
 
-// Lets workers use the numbers up to this one, as far as its life goes. To begin with all are
-// allowed. Control thread.
+// Lets workers use the numbers up to this one, as far as its life and its block go. To begin with
+// all are allowed. Control thread.
 void sa_out_allow(struct sa_out *sa, uint64_t seq);
+
+// Continues with the first own number after seq, which is at least the last one of the block in
+// use. Packets that have a number and are not framed yet are dropped. Control thread; workers may
+// use the SA.
+void sa_out_block_set(struct sa_out *sa, uint64_t seq);
 
 // Why an SA that has nothing left in this unit drops: DROP_SEQUENCE_END or DROP_LIFETIME. Any
 // thread.

@@ -19,6 +19,8 @@
 #define HEADER       "culvert sequence numbers 2"
 #define LINE_MAX_LEN 256
 
+#define SAMPLES_PER_SECOND 10
+
 static int compare(const void *a, const void *b)
 {
 	const struct sa_record *x = a, *y = b;
@@ -45,6 +47,33 @@ struct sa_record *sa_ledger_find(const struct sa_ledger *l, const struct key_id 
 	struct sa_record **found = tfind(&wanted, &l->tree, compare);
 
 	return found != NULL ? *found : NULL;
+}
+
+// In the order of compare().
+static int compare_short(const void *a, const void *b)
+{
+	return memcmp(a, ((const struct sa_record *)b)->id.octets, SA_SHORT_ID);
+}
+
+struct sa_record *sa_ledger_find_short(const struct sa_ledger *l, const uint8_t start[SA_SHORT_ID])
+{
+	struct sa_record **found = tfind(start, &l->tree, compare_short);
+
+	return found != NULL ? *found : NULL;
+}
+
+uint64_t sa_record_beyond(const struct sa_record *r)
+{
+	return RTE_MAX(r->learnt, r->left_out);
+}
+
+// The number is lower than before when an SA starts at the number of the one that it replaces.
+void sa_record_sample(struct sa_record *r, uint64_t seq)
+{
+	uint64_t used = seq > r->before ? seq - r->before : 0;
+
+	r->rate = (7 * r->rate + used * SAMPLES_PER_SECOND) / 8;
+	r->before = seq;
 }
 
 // Adds it if there is none. NULL with errno ENOMEM.
@@ -142,6 +171,7 @@ void sa_ledger_begin(struct sa *sa)
 	sa->record->begun = used;
 	if (used > 0)
 		sa_start_behind(sa, used);
+	sa->record->before = sa_numbers_used(sa);
 }
 
 // Marks the numbers that an old SA may have accepted after its successors had started after it: in

@@ -25,6 +25,8 @@
 // order as the numbers that SA_ESN_MAX leaves.
 #define SA_LEDGER_AHEAD UINT16_MAX
 
+#define SA_SHORT_ID 8 // octets of an id that are enough to know it again
+
 // The record of a key. It is freed with its last SA, unless it is in the file or numbers were used.
 struct sa_record {
 	struct key_id id;
@@ -37,6 +39,15 @@ struct sa_record {
 	// Traffic of an SA with the key, for the size of its reservation.
 	uint64_t before; // number at the last tick
 	uint64_t rate;   // numbers in a second, averaged
+	// Of a pair (lib/control/numbers.h). Numbers that may be in use, or inbound may have been
+	// accepted: up to claimed by this member, up to learnt by the other one.
+	uint64_t claimed, learnt;
+	uint64_t left_out;    // outbound: numbers that the other one may have used unreported
+	uint64_t learnt_rate; // the same of the other one
+	uint64_t reported;    // claimed, as of the last report
+	uint64_t raised;      // inbound: where the window has been moved to without a packet
+	uint64_t follow_ms;   // outbound: from when on an active SA may continue after these,
+	uint64_t wait_ms;     // and how much later again
 };
 
 struct sa_ledger {
@@ -81,6 +92,16 @@ struct sa_record *sa_ledger_keep(struct sa_ledger *l, const struct key_id *id);
 
 // The record of a key, or NULL if there is none.
 struct sa_record *sa_ledger_find(const struct sa_ledger *l, const struct key_id *id);
+
+// A record whose id begins with these octets, or NULL if there is none.
+struct sa_record *sa_ledger_find_short(const struct sa_ledger *l, const uint8_t start[SA_SHORT_ID]);
+
+// The last number that the other member of a pair may have used; 0: none is known.
+uint64_t sa_record_beyond(const struct sa_record *r);
+
+// Counts the numbers used since the last call, up to seq, in the rate. To be called every 100 ms
+// for each SA.
+void sa_record_sample(struct sa_record *r, uint64_t seq);
 
 // Removes records without SAs, those used longest ago first, until at most max are left of them.
 // Returns 0 or -ENOMEM.

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "log.h"
@@ -27,8 +28,11 @@ struct disk_writer {
 	size_t len;
 	uint64_t turn;
 	int witness;
+	void (*meanwhile)(void *arg); // NULL: nothing
+	void *meanwhile_arg;
 };
 
+#define WAIT_MS  20
 #define TURN_LEN 21 // digits and the end of the line
 
 // Not synchronised: after a power failure the turn may be lower. A turn that cannot be written
@@ -145,13 +149,38 @@ bool disk_writer_done(struct disk_writer *w, int *rc)
 	return done;
 }
 
+void disk_writer_meanwhile_set(struct disk_writer *w, void (*meanwhile)(void *arg), void *arg)
+{
+	w->meanwhile = meanwhile;
+	w->meanwhile_arg = arg;
+}
+
+void disk_writer_meanwhile(const struct disk_writer *w)
+{
+	if (w->meanwhile != NULL)
+		w->meanwhile(w->meanwhile_arg);
+}
+
+static void changed_wait(struct disk_writer *w)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_nsec += WAIT_MS * 1000000;
+	end.tv_sec += end.tv_nsec / 1000000000;
+	end.tv_nsec %= 1000000000;
+	pthread_cond_clockwait(&w->changed, &w->lock, CLOCK_MONOTONIC, &end);
+}
+
 int disk_writer_wait(struct disk_writer *w)
 {
 	int rc = 0;
 
 	pthread_mutex_lock(&w->lock);
-	while (w->state == BUSY)
-		pthread_cond_wait(&w->changed, &w->lock);
+	while (w->state == BUSY) {
+		changed_wait(w);
+		disk_writer_meanwhile(w);
+	}
 	pthread_mutex_unlock(&w->lock);
 	disk_writer_done(w, &rc);
 	return rc;

@@ -30,5 +30,10 @@ uint64_t disk_writer_turn_of(int witness);
 // if there is none.
 bool disk_writer_done(struct disk_writer *w, int *rc);
 
+// Sets a function that is called every 20 ms or so in disk_writer_wait(), by the thread that waits;
+// and calls it.
+void disk_writer_meanwhile_set(struct disk_writer *w, void (*meanwhile)(void *arg), void *arg);
+void disk_writer_meanwhile(const struct disk_writer *w);
+
 // Waits for the text that is being written, and takes the result; 0 if there is none.
 int disk_writer_wait(struct disk_writer *w);

@@ -30,7 +30,6 @@
 #define AHEAD_MIN_OUT_ESN (UINT64_C(1) << 28)
 #define AHEAD_PART_OUT    16 // of all numbers, at most
 #define AHEAD_MIN_IN      UINT64_C(16)
-#define TICKS_PER_SECOND  10
 #define WRITE_EVERY_MS    1000
 #define COMPLAIN_EVERY_MS 10000
 #define RECORD_OCTETS     128 // of the file, for each key; at most
@@ -116,20 +115,15 @@ int reserve_keys_check(
 	return r == NULL ? 0 : state_keys_check(&r->state, conf, declared, errors);
 }
 
-// The number is lower than before when an SA starts at the number of the one that it replaces.
-static void rate_update(struct sa_record *r, uint64_t seq)
-{
-	uint64_t used = seq > r->before ? seq - r->before : 0;
-
-	r->rate = (7 * r->rate + used * TICKS_PER_SECOND) / 8;
-	r->before = seq;
-}
-
+// A standby of a pair moves on by a block when the other member begins one, and may become active
+// before the next write.
 static uint64_t out_ahead(const struct sa_out *sa)
 {
 	uint64_t least = sa->sa.opt.esn ? AHEAD_MIN_OUT_ESN : AHEAD_MIN_OUT;
 	uint64_t ahead = RTE_MAX(sa->sa.record->rate * AHEAD_SECONDS_OUT, least);
 
+	if (sa->blocks.mask != UINT64_MAX)
+		ahead = RTE_MAX(ahead, 2 * (sa->blocks.mask + 1));
 	return RTE_MIN(ahead, sa->seq_max / AHEAD_PART_OUT);
 }
 
@@ -138,10 +132,17 @@ static uint64_t in_ahead(const struct sa_in *sa)
 	return RTE_MAX(sa->sa.record->rate * AHEAD_SECONDS_IN, AHEAD_MIN_IN);
 }
 
+// The nth number that the SA uses next, of a pair above all that the other member is known to use.
+static uint64_t out_next(const struct sa_out *sa, uint64_t n)
+{
+	return number_own_after(
+		&sa->blocks, RTE_MAX(sa_out_seq(sa), sa_record_beyond(sa->sa.record)), n);
+}
+
 static bool out_needs_more(const struct sa_out *sa)
 {
 	return sa->sa.ended == DROP_NONE && sa->seq_reserved < sa_out_life_end(sa) &&
-	       sa_out_seq(sa) + out_ahead(sa) / 2 > sa->seq_reserved;
+	       out_next(sa, out_ahead(sa) / 2) > sa->seq_reserved;
 }
 
 // Whether the bound on the disk is too low, or too high because a burst has ended.
@@ -167,8 +168,7 @@ static void bound_raise(struct sa *sa)
 	if (sa->opt.direction == SA_IN)
 		r->bound = replay_top(&sa->per_packet.replay) + in_ahead(sa_in_of(sa));
 	else
-		r->bound =
-			RTE_MAX(r->bound, RTE_MIN(sa_out_seq(out) + out_ahead(out), out->seq_max));
+		r->bound = RTE_MAX(r->bound, RTE_MIN(out_next(out, out_ahead(out)), out->seq_max));
 }
 
 // Raises bounds to numbers that no SA of the configuration reaches for some time. Those of IKE have
@@ -318,6 +318,12 @@ int reserve_sa_begin(struct reserve *r, struct sa *sa, bool declared)
 	return rc;
 }
 
+void reserve_meanwhile_set(struct reserve *r, void (*meanwhile)(void *arg), void *arg)
+{
+	if (r != NULL)
+		disk_writer_meanwhile_set(r->writer, meanwhile, arg);
+}
+
 // Takes the place of the windows before: once the ledger refers to these, so that a start that
 // fails earlier leaves both as they were.
 static int memory_replace(struct reserve *r)
@@ -345,8 +351,10 @@ int reserve_begin(struct reserve *r, const struct snapshot *s)
 	if (r == NULL)
 		return 0;
 	for (unsigned int i = 0; rc == 0 && i < s->control->n_sa; i++)
-		if (!s->control->sa[i]->begun)
+		if (!s->control->sa[i]->begun) {
 			rc = sa_begin(r, s->control->sa[i]);
+			disk_writer_meanwhile(r->writer);
+		}
 	if (rc < 0)
 		return state_refuse("cannot use", r->state.memory_path, -rc,
 			"replay windows are kept there as long as the machine runs");
@@ -388,10 +396,10 @@ static bool needs_write(struct sa *sa, bool due)
 	const struct sa_in *in = sa_in_of(sa);
 
 	if (sa->opt.direction == SA_OUT) {
-		rate_update(sa->record, sa_out_seq(sa_out_of(sa)));
+		sa_record_sample(sa->record, sa_out_seq(sa_out_of(sa)));
 		return out_needs_more(sa_out_of(sa));
 	}
-	rate_update(sa->record, replay_top(&sa->per_packet.replay));
+	sa_record_sample(sa->record, replay_top(&sa->per_packet.replay));
 	return in_is_behind(in) || (due && in_needs_other(in));
 }
 

@@ -24,6 +24,10 @@ struct reserve;
 // then nothing may be sent.
 int reserve_open(struct reserve **r, const struct conf *conf, struct sa_ledger *ledger);
 
+// Sets a function that is called again and again in reserve_begin(), which takes long with many SAs
+// or a slow disk, and while reserve_finish() waits, by the same thread. NULL is allowed for r.
+void reserve_meanwhile_set(struct reserve *r, void (*meanwhile)(void *arg), void *arg);
+
 // As state_keys_check(). To be called before reserve_begin(). NULL is allowed.
 int reserve_keys_check(
 	const struct reserve *r, const struct conf *conf, bool declared, FILE *errors);

@@ -60,7 +60,7 @@ static const char form[] =
 
 const char *desk_routes = "";
 struct control desk;
-uint64_t desk_now;
+uint64_t desk_now, desk_boot;
 bool desk_link[2], desk_link_told[2];
 uint32_t desk_active[2];
 struct counters desk_counters;
@@ -134,6 +134,11 @@ static uint64_t io_now_ms(void)
 	return desk_now;
 }
 
+static uint64_t io_boot_ms(void)
+{
+	return desk_boot;
+}
+
 static uint64_t io_heartbeat(void *arg, unsigned int worker)
 {
 	(void)arg;
@@ -154,7 +159,7 @@ static void io_watchdog(void *arg)
 }
 
 static const struct control_io io = {io_send, io_listen, io_has_link, io_active, io_link,
-	io_counters, io_now_ms, io_heartbeat, io_stall, io_watchdog, NULL, NULL};
+	io_counters, io_now_ms, io_boot_ms, io_heartbeat, io_stall, io_watchdog, NULL, NULL};
 
 void desk_conf_write(FILE *f, const char *more, const char *sa)
 {
@@ -216,6 +221,8 @@ static void worker_start(void)
 		.reassembly_max = 16,
 		.reassembly_s = 15});
 	assert_non_null(desk.workers[0]);
+	desk.deadlines.of[0] = &desk.workers[0]->deadline;
+	desk.deadlines.n = 1;
 }
 
 int desk_begin(void **state)

@@ -43,6 +43,7 @@ void explore_begin(unsigned int scenario)
 	memset(&explore, 0, sizeof(explore));
 	current_scenario = scenario;
 	model_setup(scenario);
+	explore.n_running = (uint8_t)model_threads(scenario);
 	for (unsigned int i = model_threads(scenario); i < EXPLORE_THREADS; i++)
 		explore.thread[i].done = true;
 }
@@ -72,6 +73,7 @@ static void thread_run(void)
 	model_thread(current_scenario, running);
 	memset(explore.thread[running].at, 0, sizeof(jmp_buf));
 	explore.thread[running].done = true;
+	explore.n_running--;
 	explore.thread[running].sp = explore.thread[running].stack + EXPLORE_STACK;
 	_longjmp(scheduler, 1);
 }

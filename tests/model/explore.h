@@ -11,8 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifndef EXPLORE_THREADS
 #define EXPLORE_THREADS 3
-#define EXPLORE_STACK   2048 // octets
+#endif
+#define EXPLORE_STACK 2048 // octets
 #ifndef EXPLORE_ARENA
 #define EXPLORE_ARENA 2048 // octets
 #endif
@@ -27,7 +29,8 @@ struct explore_thread {
 // All state that differs between states of the search. spin copies and compares it.
 extern struct explore {
 	bool wrong;
-	uint32_t used; // of the arena
+	uint8_t n_running; // threads that have not ended
+	uint32_t used;     // of the arena
 	struct explore_thread thread[EXPLORE_THREADS];
 	uint8_t arena[EXPLORE_ARENA] __attribute__((aligned(64)));
 } explore;

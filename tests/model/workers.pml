@@ -23,13 +23,13 @@ active proctype choose()
 		begun = true
 	}
 	atomic {
-		c_expr { explore.thread[0].done && explore.thread[1].done && explore.thread[2].done };
+		c_expr { explore.n_running == 0 };
 		c_code { model_end(now.scenario); };
 		assert(c_expr { !explore.wrong })
 	}
 }
 
-active [3] proctype thread()
+active [THREADS] proctype thread()
 {
 	begun;
 	do

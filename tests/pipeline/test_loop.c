@@ -11,131 +11,12 @@
 #include <rte_ethdev.h>
 
 #include "hash_key.h"
-#include "loop.h"
-#include "peer.h"
-#include "site.h"
+#include "loop_pair.h"
 #include "packet_v6.h"
 #include "spread.h"
 
-#define DEVICE     "net_ring0"
-#define MEMBER     "net_ring1" // receives its own frames as well
-#define DEADLINE_S 20
+#define DEADLINE_S LOOP_PAIR_DEADLINE_S
 #define RING       2047 // frames that fit into a ring between workers
-
-static uint16_t device, member;
-
-static int device_start(uint16_t *id, const char *name)
-{
-	const struct rte_eth_conf conf = {0};
-
-	if (rte_eal_hotplug_add("vdev", name, "") < 0 ||
-		rte_eth_dev_get_port_by_name(name, id) < 0 ||
-		rte_eth_dev_configure(*id, 1, 1, &conf) < 0 ||
-		rte_eth_rx_queue_setup(*id, 0, 512, SOCKET_ID_ANY, NULL, harness_pool) < 0 ||
-		rte_eth_tx_queue_setup(*id, 0, 512, SOCKET_ID_ANY, NULL) < 0)
-		return -1;
-	return rte_eth_dev_start(*id);
-}
-
-static int start(void **state)
-{
-	if (harness_start(state) < 0 || device_start(&device, DEVICE) < 0)
-		return -1;
-	return device_start(&member, MEMBER);
-}
-
-static int stop(void **state)
-{
-	const uint16_t ids[] = {device, member};
-
-	for (unsigned int i = 0; i < COUNT_OF(ids); i++) {
-		rte_eth_dev_stop(ids[i]);
-		rte_eth_dev_close(ids[i]);
-	}
-	return harness_stop(state);
-}
-
-// Two workers, of which only the first has a queue of the port LAN.
-struct pair {
-	struct gateway *g[2];
-	struct worker *w[2];
-	struct loop *loop[2];
-	struct port ports[DMZ + 1];
-	struct rte_rcu_qsbr *qsbr;
-	pthread_t thread;
-};
-
-static void pair_start(struct pair *p)
-{
-	size_t size = rte_rcu_qsbr_get_memsize(2);
-	char text[8192];
-
-	site_a_conf(text, sizeof(text), (struct site){0});
-	*p = (struct pair){.g = {gateway_new(0, text), gateway_new(1, text)}};
-	p->qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(size, RTE_CACHE_LINE_SIZE));
-	assert_non_null(p->qsbr);
-	assert_int_equal(rte_rcu_qsbr_init(p->qsbr, 2), 0);
-	for (unsigned int i = LAN; i <= DMZ; i++)
-		p->ports[i] = (struct port){
-			.open = true, .id = device, .n_rx = i == LAN ? 1 : 0, .n_tx = 1};
-	for (unsigned int i = 0; i < 2; i++) {
-		p->w[i] = p->g[i]->w;
-		p->loop[i] = loop_new(p->g[i]->w);
-		assert_non_null(p->loop[i]);
-	}
-	for (unsigned int i = 0; i < 2; i++)
-		worker_peers_set(p->w[i], p->w, 2);
-	assert_int_equal(loops_assign(p->loop, 2, p->ports, COUNT_OF(p->ports), 0, p->qsbr), 0);
-	assert_int_equal(p->loop[0]->n_rx, 1);
-	assert_int_equal(p->loop[1]->n_rx, 0);
-}
-
-static void *run(void *loop)
-{
-	loop_run(loop);
-	return NULL;
-}
-
-static void loop_start(struct pair *p, unsigned int i)
-{
-	atomic_store(&p->loop[i]->phase, LOOP_RUN);
-	atomic_store(&p->loop[i]->reached, LOOP_RUN);
-	assert_int_equal(pthread_create(&p->thread, NULL, run, p->loop[i]), 0);
-}
-
-static void loop_end(struct pair *p, unsigned int i)
-{
-	atomic_store(&p->loop[i]->phase, LOOP_STOP);
-	pthread_join(p->thread, NULL);
-	assert_int_equal(atomic_load(&p->loop[i]->reached), LOOP_STOP);
-}
-
-static void pair_stop(struct pair *p)
-{
-	for (unsigned int i = 0; i < 2; i++) {
-		struct rte_mbuf *m;
-
-		while (rte_ring_dequeue(p->g[i]->w->frames, (void **)&m) == 0 ||
-			rte_ring_dequeue(p->loop[i]->out, (void **)&m) == 0)
-			rte_pktmbuf_free(m);
-		p->loop[i]->worker = NULL; // the gateway's
-		loop_free(p->loop[i]);
-		gateway_free(p->g[i]);
-	}
-	free(p->qsbr);
-}
-
-static void await_buffers_in_use(unsigned int n)
-{
-	time_t end = time(NULL) + DEADLINE_S;
-
-	while (rte_mempool_in_use_count(harness_pool) != n) {
-		if (time(NULL) > end)
-			fail_msg("%u buffers are in use, must be %u",
-				rte_mempool_in_use_count(harness_pool), n);
-		usleep(1000);
-	}
-}
 
 static void await_ring(const struct rte_ring *r)
 {
@@ -145,26 +26,6 @@ static void await_ring(const struct rte_ring *r)
 		if (time(NULL) > end)
 			fail_msg("no frame was handed over");
 		usleep(1000);
-	}
-}
-
-// To be dropped without a policy, by either worker.
-static struct rte_mbuf *frame_of_flow(uint32_t flow)
-{
-	struct ipv4 ip = FROM_TO("10.1.0.5", "192.88.99.9", .sport = (uint16_t)flow, .dport = 9);
-	struct frame f = frame_ip(LAN, ip);
-
-	return frame_mbuf(&f);
-}
-
-static void send_to(uint16_t id, struct rte_mbuf *m)
-{
-	time_t end = time(NULL) + DEADLINE_S;
-
-	while (rte_eth_tx_burst(id, 0, &m, 1) == 0) {
-		if (time(NULL) > end)
-			fail_msg("the device takes nothing");
-		usleep(100);
 	}
 }
 
@@ -178,11 +39,11 @@ static void test_member_inactive(void **state)
 	(void)state;
 	pair_start(&p);
 	p.ports[LAN].conf = &conf;
-	p.ports[LAN].member_id[0] = member;
+	p.ports[LAN].member_id[0] = loop_member;
 	p.ports[LAN].n_member_ids = 1;
 	p.loop[0]->rx[0].has_inactive = true;
 	for (uint32_t i = 0; i < 100; i++)
-		send_to(member, frame_of_flow(i));
+		send_to(loop_member, frame_of_flow(i));
 	loop_start(&p, 0);
 	await_buffers_in_use(0);
 	loop_end(&p, 0);
@@ -208,7 +69,7 @@ static void test_ring_in_full(void **state)
 			first++;
 		else
 			second++;
-		send_to(device, m);
+		send_to(loop_device, m);
 	}
 	await_buffers_in_use(RING);
 	loop_end(&p, 0);
@@ -412,7 +273,7 @@ static void test_claims(void **state)
 		}
 		m->hash.rss = 0; // the first worker's
 		m->ol_flags = ~(RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT);
-		send_to(device, m);
+		send_to(loop_device, m);
 		loop_start(&p, 0);
 		await_ring(p.g[1]->w->frames);
 		loop_end(&p, 0);
@@ -494,5 +355,5 @@ int main(void)
 		cmocka_unit_test(test_wake),
 	};
 
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, loop_pair_begin, loop_pair_end);
 }

@@ -2,6 +2,7 @@
 // Sequence numbers that are reserved on a slow disk, while workers use them fast. Time is
 // simulated: a write takes the number of ticks that the test sets.
 #include <errno.h>
+#include <limits.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -41,7 +42,18 @@ static struct snapshot *snapshot_of(const struct conf *conf, const struct snapsh
 	return s;
 }
 
-// As load_first() does.
+static unsigned int n_calls;
+
+// Called for each SA that begins; and some times more until the disk has written.
+static void disk_ends_later(void *snapshot)
+{
+	const struct snapshot *s = snapshot;
+
+	if (++n_calls == s->control->n_sa + 3)
+		sem_post(&disk);
+}
+
+// As load_first() does, with a slow disk.
 static struct reserve *reserve_start(struct gateway *g)
 {
 	struct snapshot *s = snapshot_of(g->conf, NULL);
@@ -50,8 +62,11 @@ static struct reserve *reserve_start(struct gateway *g)
 	g->conf->state_dir = dir;
 	snprintf(g->conf->instance, sizeof(g->conf->instance), "reserve-%d", getpid());
 	assert_int_equal(reserve_open(&r, g->conf, running_ledger(s)), 0);
-	sem_post(&disk);
+	n_calls = 0;
+	reserve_meanwhile_set(r, disk_ends_later, s);
 	assert_int_equal(reserve_begin(r, s), 0);
+	assert_in_range(n_calls, s->control->n_sa + 3, UINT_MAX);
+	reserve_meanwhile_set(r, NULL, NULL);
 	assert_int_equal(build_commit(s, g->conf), 0);
 	build_link(s, NULL);
 	build_link_end(s);

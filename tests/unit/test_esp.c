@@ -257,6 +257,80 @@ static void test_sequence_reserved(void **state)
 	sa_free(&sa->sa);
 }
 
+static enum drop frame_number(struct sa_out *sa, uint64_t seq)
+{
+	struct rte_mbuf *m = inner_packet(100);
+	struct crypto_op op;
+	enum drop reason = esp_out_frame(&op, sa, m, seq, 0);
+
+	rte_pktmbuf_free(m);
+	return reason;
+}
+
+// The second member of a pair uses the second block of numbers, and the fourth. None of another
+// block than the present one is used, whoever has allocated it.
+static void test_sequence_blocks(void **state)
+{
+	const uint64_t block = NUMBER_BLOCK;
+	struct sa_params p = cbc_params();
+	struct sa_out *sa;
+
+	(void)state;
+	p.member = 2;
+	sa = sa_out_new(&p);
+	assert_non_null(sa);
+	assert_true(sa->seq_max == UINT32_MAX);
+	assert_true(sa_out_seq_alloc(sa, 1) == block);
+	assert_int_equal(frame_number(sa, block), DROP_NONE);
+	assert_int_equal(frame_number(sa, 1), DROP_SEQUENCE_UNSAVED);
+	assert_int_equal(frame_number(sa, block - 1), DROP_SEQUENCE_UNSAVED);
+	assert_int_equal(frame_number(sa, 2 * block - 1), DROP_NONE);
+	assert_int_equal(frame_number(sa, 2 * block), DROP_SEQUENCE_UNSAVED);
+	assert_int_equal(frame_number(sa, 3 * block), DROP_SEQUENCE_UNSAVED);
+	sa_out_block_set(sa, 2 * block - 1);
+	assert_true(sa_out_seq_alloc(sa, 1) == 3 * block);
+	assert_int_equal(frame_number(sa, 3 * block), DROP_NONE);
+	assert_int_equal(frame_number(sa, 2 * block - 1), DROP_SEQUENCE_UNSAVED);
+	assert_int_equal(frame_number(sa, 2 * block), DROP_SEQUENCE_UNSAVED);
+	assert_int_equal(frame_number(sa, 3 * block - 1), DROP_SEQUENCE_UNSAVED);
+	sa_out_allow(sa, 3 * block + 5); // the disk has no more
+	assert_int_equal(frame_number(sa, 3 * block + 5), DROP_NONE);
+	assert_int_equal(frame_number(sa, 3 * block + 6), DROP_SEQUENCE_UNSAVED);
+	assert_int_equal(frame_number(sa, 2 * block + 7), DROP_SEQUENCE_UNSAVED);
+	sa_free(&sa->sa);
+	p.member = 1;
+	sa = sa_out_new(&p);
+	assert_non_null(sa);
+	assert_true(sa->seq_max == UINT32_MAX - block); // the last block is the other one's
+	sa_start_behind(&sa->sa, UINT32_MAX - block);
+	assert_true(sa_out_seq_alloc(sa, 1) == UINT32_MAX - block + 1);
+	assert_int_equal(frame_number(sa, UINT32_MAX - block + 1), DROP_SEQUENCE_END);
+	sa_free(&sa->sa);
+}
+
+// A run of packets that goes beyond the end of the block ends there.
+static void test_run_ends_with_block(void **state)
+{
+	struct sa_params p = cbc_params();
+	struct rte_mbuf *m[8];
+	struct crypto_op op[8];
+	struct sa_out *sa;
+
+	(void)state;
+	p.member = 1;
+	sa = sa_out_new(&p);
+	assert_non_null(sa);
+	for (unsigned int i = 0; i < 8; i++)
+		m[i] = inner_packet(100);
+	sa_out_block_set(sa, NUMBER_BLOCK - 1); // allowed up to the end of the third
+	assert_int_equal(esp_out_fns[sa_out_path(sa)->framing](
+				 op, sa, sa_out_path(sa), m, 8, 3 * NUMBER_BLOCK - 5, 0),
+		5);
+	for (unsigned int i = 0; i < 8; i++)
+		rte_pktmbuf_free(m[i]);
+	sa_free(&sa->sa);
+}
+
 // Every length of an ESP packet: enough for its fields, and whole blocks.
 static void check_lengths(const struct cipher_alg *c, const struct auth_alg *a)
 {
@@ -300,6 +374,8 @@ int main(void)
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_sequence_end),
 		cmocka_unit_test(test_sequence_reserved),
+		cmocka_unit_test(test_sequence_blocks),
+		cmocka_unit_test(test_run_ends_with_block),
 		cmocka_unit_test(test_lengths),
 	};
 

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "numbers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "group.h"
+#include "hex.h"
+
+// A block is left when it has no more numbers left than this part of it, or than the SA used in
+// this many ticks.
+#define LEFT_PART  16
+#define LEFT_TICKS 4
+// While both are active they would use up all blocks of a key, if each followed at once: twice as
+// much later each time.
+#define FOLLOW_MS     10000
+#define FOLLOW_MS_MAX 3600000
+// A window moves by no more at once: as much as 27 million packets a second in a week.
+#define RAISE_MAX  (UINT64_C(1) << 44)
+#define RAISE_STEP (UINT64_C(1) << 34) // less than replay.h allows
+// Packets of the peer that are refused after a takeover, at most.
+#define MARGIN_MS_MAX UINT64_C(1000)
+#define MARGIN_MS_MIN UINT64_C(300) // accepted since the last report
+#define SILENT_MS_MAX UINT64_C(86400000)
+#define RATE_MAX      (UINT64_C(1) << 36)
+#define LEFT_OUT_MAX  (UINT64_C(1) << 31) // a peer with ESN can follow twice that (RFC 4303 A2.2)
+
+// IKE negotiates other keys with each member.
+static bool is_shared(const struct sa *sa)
+{
+	return sa_options_group(&sa->opt) == 0;
+}
+
+static bool is_active(const struct sa *sa)
+{
+	return sa->local_unusable == DROP_NONE;
+}
+
+// Continues after the numbers of the other one at the next tick.
+static void numbers_follow(struct sa_record *r)
+{
+	r->follow_ms = r->wait_ms = 0;
+}
+
+// Numbers that the block should have left.
+static uint64_t enough(const struct sa_out *sa, uint64_t used)
+{
+	uint64_t size = sa->blocks.mask + 1;
+
+	return RTE_MIN(RTE_MAX(LEFT_TICKS * used, size / LEFT_PART), size / 2);
+}
+
+// The number after which the SA continues: that at which it is, or a higher one.
+static uint64_t next_after(const struct sa_out *sa, uint64_t at, uint64_t used, uint64_t now_ms)
+{
+	const struct sa_record *r = sa->sa.record;
+
+	if (sa_record_beyond(r) > at && (!is_active(&sa->sa) || now_ms >= r->follow_ms))
+		return sa_record_beyond(r);
+	return number_own_after(&sa->blocks, at, enough(sa, used)) > sa->block_end ? sa->block_end
+										   : at;
+}
+
+static void out_tick(struct sa_out *sa, uint64_t now_ms)
+{
+	struct sa_record *r = sa->sa.record;
+	uint64_t at = sa_out_seq(sa), used = at - RTE_MIN(at, r->before);
+	uint64_t next = next_after(sa, at, used, now_ms);
+
+	// It is done by a later tick if the numbers are not on the disk yet. After the last own
+	// number the SA ends.
+	if (next != at &&
+		RTE_MIN(number_own_from(&sa->blocks, next + 1), sa->seq_max) <= sa->seq_reserved) {
+		sa_out_block_set(sa, next);
+		r->before = sa_out_seq(sa) - used; // left-out numbers were not used
+		r->wait_ms = RTE_MIN(2 * r->wait_ms + FOLLOW_MS, FOLLOW_MS_MAX);
+		r->follow_ms = now_ms + r->wait_ms;
+	}
+	if (is_active(&sa->sa))
+		r->claimed = RTE_MAX(r->claimed, sa->block_end);
+}
+
+void numbers_tick(struct control *c, uint64_t now_ms)
+{
+	const struct sa_list *sas = &c->snapshot->objects->sas;
+	struct sa *sa;
+
+	for (unsigned int i = 0; c->conf->pair_member != 0 && (sa = sa_list_at(sas, i)) != NULL;
+		i++) {
+		if (!is_shared(sa))
+			continue;
+		if (sa->opt.direction == SA_OUT)
+			out_tick(sa_out_of(sa), now_ms);
+		if (!sa->record->in_file) // else reserve.h does it
+			sa_record_sample(sa->record, sa_numbers_used(sa));
+	}
+}
+
+// The highest number that packets of this member have had, unless the window was moved further.
+static void in_tick(struct sa *sa)
+{
+	struct sa_record *r = sa->record;
+	uint64_t top = replay_top(&sa->per_packet.replay);
+
+	if (top > r->raised)
+		r->claimed = RTE_MAX(r->claimed, top);
+}
+
+unsigned int numbers_report(struct sa *sa, bool always, char line[NUMBERS_LINE_MAX])
+{
+	struct sa_record *r = sa->record;
+	bool out = sa->opt.direction == SA_OUT;
+	char id[2 * SA_SHORT_ID + 1];
+
+	if (!is_shared(sa))
+		return 0;
+	if (!out)
+		in_tick(sa);
+	if ((r->claimed == r->reported && !always) || (r->claimed == 0 && r->learnt == 0))
+		return 0;
+	r->reported = r->claimed;
+	hex_format(id, r->id.octets, SA_SHORT_ID);
+	return (unsigned int)snprintf(line, NUMBERS_LINE_MAX,
+		"%s %s %" PRIu64 " %" PRIu64 " %" PRIu64, out ? "out" : "in", id, r->claimed,
+		r->learnt, r->rate);
+}
+
+// Accepts none of the numbers above from, up to top, any more. Safe while workers use the window:
+// they may have accepted some of these meanwhile.
+static void window_mark(struct replay *w, uint64_t from, uint64_t top)
+{
+	uint64_t at = replay_top(w), lowest;
+
+	if (w->size == 0 || top > at + RAISE_MAX)
+		return;
+	for (; at < top && top - at > RAISE_STEP; at += RAISE_STEP)
+		replay_commit(w, at + RAISE_STEP);
+	lowest = RTE_MAX(from, top - RTE_MIN(top, (uint64_t)w->size)) + 1;
+	for (uint64_t seq = top; seq >= lowest; seq--)
+		replay_commit(w, seq);
+}
+
+static void windows_mark(struct sa_record *r, uint64_t from, uint64_t top)
+{
+	for (struct sa *sa = r->first; sa != NULL; sa = sa->next) {
+		struct replay *w = &sa->per_packet.replay;
+
+		if (sa->opt.direction != SA_IN || (!sa->opt.esn && top > SA_SEQ_MAX))
+			continue;
+		in_tick(sa);
+		if (top > replay_top(w))
+			r->raised = top;
+		window_mark(w, from, top);
+		r->before = RTE_MAX(r->before, top); // this is no traffic
+	}
+}
+
+// Numbers that the SA cannot have accepted are no report.
+static bool in_is_possible(const struct sa *sa, uint64_t number)
+{
+	uint64_t end = sa->opt.esn ? replay_top(&sa->per_packet.replay) + RAISE_MAX : SA_SEQ_MAX;
+
+	return number <= RTE_MIN(end, SA_ESN_MAX);
+}
+
+static void in_learn(struct sa_record *r, uint64_t theirs, uint64_t own)
+{
+	if (!in_is_possible(r->first, theirs) || !in_is_possible(r->first, own))
+		return;
+	if (theirs > r->learnt) {
+		windows_mark(r, r->learnt, theirs);
+		r->learnt = theirs;
+	}
+	if (own > r->claimed) {
+		windows_mark(r, r->claimed, own);
+		r->claimed = own;
+	}
+}
+
+// Own numbers are news only if this member has lost them: it was started without the disk that has
+// them. Then it has reported none, and has begun with the first one.
+static void out_learn(struct sa_record *r, const struct sa_out *sa, uint64_t theirs, uint64_t own)
+{
+	uint64_t known = r->begun > 0 ? RTE_MAX(r->reported, sa->block_end) : r->reported;
+
+	r->learnt = RTE_MAX(r->learnt, RTE_MIN(theirs, sa->seq_max));
+	if (own > known)
+		r->learnt = RTE_MAX(r->learnt, RTE_MIN(own, sa->seq_max));
+}
+
+static bool number_read(uint64_t *number, const char *digits)
+{
+	errno = 0;
+	*number = strtoull(digits, NULL, 10);
+	return errno == 0;
+}
+
+bool numbers_learn(struct control *c, const char *line)
+{
+	char direction[4], id[2 * SA_SHORT_ID + 1], digits[3][21];
+	uint8_t octets[SA_SHORT_ID];
+	uint64_t theirs, own, rate;
+	struct sa_record *r;
+	int end = 0;
+
+	if (sscanf(line, "%3s %16s %20[0-9] %20[0-9] %20[0-9]%n", direction, id, digits[0],
+		    digits[1], digits[2], &end) != 5 ||
+		line[end] != '\0' || !number_read(&theirs, digits[0]) ||
+		!number_read(&own, digits[1]) || !number_read(&rate, digits[2]) ||
+		strlen(id) != 2 * SA_SHORT_ID ||
+		hex_parse(octets, sizeof(octets), id) != SA_SHORT_ID)
+		return false;
+	if (strcmp(direction, "out") != 0 && strcmp(direction, "in") != 0)
+		return false;
+	r = sa_ledger_find_short(c->snapshot->objects->ledger, octets);
+	if (r == NULL || r->first == NULL || !is_shared(r->first) ||
+		(r->first->opt.direction == SA_OUT) != (direction[0] == 'o'))
+		return true;
+	r->learnt_rate = RTE_MIN(rate, RATE_MAX);
+	if (direction[0] == 'o')
+		out_learn(r, sa_out_of(r->first), theirs, own);
+	else
+		in_learn(r, theirs, own);
+	return true;
+}
+
+static uint64_t numbers_in(uint64_t rate, uint64_t ms)
+{
+	return rate / 1000 * ms + rate % 1000 * ms / 1000;
+}
+
+// Leaves out the numbers that the other one may have accepted since its last report.
+static void in_take_over(struct sa_record *r, uint64_t silent_ms)
+{
+	uint64_t ms = RTE_MIN(RTE_MIN(silent_ms, MARGIN_MS_MAX) + MARGIN_MS_MIN, MARGIN_MS_MAX);
+
+	if (silent_ms > 0 && r->learnt > r->claimed)
+		windows_mark(r, r->learnt, r->learnt + numbers_in(r->learnt_rate, ms) + 1);
+}
+
+// The other one may have begun the block after all that is known, and gone on from there: twice as
+// far as it has used numbers, because it has every second block.
+static void out_take_over(struct sa_out *sa, uint64_t silent_ms)
+{
+	struct sa_record *r = sa->sa.record;
+	uint64_t known = RTE_MAX(RTE_MAX(r->claimed, r->learnt), sa_out_seq(sa));
+	uint64_t used = 2 * numbers_in(r->learnt_rate, RTE_MIN(silent_ms, SILENT_MS_MAX));
+
+	if (silent_ms > 0)
+		r->left_out = RTE_MAX(number_block_end(&sa->blocks, known + 1),
+			r->learnt + RTE_MIN(used, RTE_MIN(LEFT_OUT_MAX, sa->seq_max / LEFT_PART)));
+	numbers_follow(r);
+}
+
+void numbers_take_over(
+	struct control *c, const struct conf_group *g, uint64_t silent_ms, uint64_t now_ms)
+{
+	const struct sa_list *sas = &c->snapshot->objects->sas;
+	struct sa *sa;
+
+	if (c->conf->pair_member == 0)
+		return;
+	for (unsigned int i = 0; (sa = sa_list_at(sas, i)) != NULL; i++) {
+		if (!is_shared(sa) || !group_has(g, &sa->opt.local))
+			continue;
+		if (sa->opt.direction == SA_OUT)
+			out_take_over(sa_out_of(sa), silent_ms);
+		else
+			in_take_over(sa->record, silent_ms);
+	}
+	numbers_tick(c, now_ms); // while no worker uses these SAs
+}
+
+void numbers_other_stops(struct control *c, const struct conf_group *g)
+{
+	const struct sa_list *sas = &c->snapshot->objects->sas;
+
+	for (unsigned int i = 0; i < sas->n_out; i++)
+		if (group_has(g, &sas->out[i]->sa.opt.local))
+			numbers_follow(sas->out[i]->sa.record);
+}

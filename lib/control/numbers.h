@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sequence numbers and replay windows of keys that both members of a pair have. Each member sends
+// with blocks of numbers of its own (lib/sa/number_block.h), and reports to the other one up to
+// where they are in use, and which its windows have accepted. So a standby is always ready to
+// continue above all that were used, and accepts none that was accepted (RFC 4303 3.3.3, 3.4.3). A
+// report decides only where it continues: no number is used twice if there is none, or a wrong one.
+// Control thread, with the gateway's lock. Nothing happens without `pair` in the configuration.
+#pragma once
+
+#include "control.h"
+
+#define NUMBERS_LINE_MAX 100
+
+// Begins the next own block where one is nearly used up, and where the other member has used higher
+// numbers. Call it every 100 ms, before reserve_tick().
+void numbers_tick(struct control *c, uint64_t now_ms);
+
+// Writes a line for the other member about the numbers of an SA, without a newline: "out" or "in",
+// 16 hexadecimal digits that begin the id of the key, the highest number that this member may have
+// used, or has accepted, that of the other one as far as it is known, and how many are in a second.
+// Returns its length; 0: nothing is new since the last report, and always is false.
+unsigned int numbers_report(struct sa *sa, bool always, char line[NUMBERS_LINE_MAX]);
+
+// Takes such a line from the other member. Keys that this one does not have are ignored, numbers
+// that are lower than known ones, too. False: it is none of these lines.
+bool numbers_learn(struct control *c, const char *line);
+
+// Before the SAs of a group become active: leaves out the numbers that the other one may have used
+// and accepted in the milliseconds since its last report; 0: it has stopped, and reported all.
+// UINT64_MAX: it has never reported.
+void numbers_take_over(
+	struct control *c, const struct conf_group *g, uint64_t silent_ms, uint64_t now_ms);
+
+// When the other one has become standby in a group: the numbers that it has reported are followed
+// at once.
+void numbers_other_stops(struct control *c, const struct conf_group *g);

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# For tests of two gateways, a and c, that share their addresses as a group. Sourced after lib.sh.
+#
+#     ha ----+---- a ----+---- gb ---- hb         a: 10.1.0.11, 192.0.2.11    both, of the group:
+#            +---- c ----+                        c: 10.1.0.12, 192.0.2.12    10.1.0.1, 192.0.2.1, and those of IPv6
+
+lab_ipv6=yes
+lab_number[c]=1 lab_peer[c]=b lab_workers[c]=1 lab_memory[c]=${lab_memory[a]}
+lab_lan[c]=${lab_lan[b]} lab_wan[c]=${lab_wan[b]}
+lab_extra[a]='groups = ( { name = "main"; addresses = [ "10.1.0.1", "192.0.2.1", "2001:db8:1::1", "2001:db8:f::1" ]; } );'
+lab_extra[c]=${lab_extra[a]/addresses/role = \"standby\"; addresses}
+group_remove() { rm -rf "/var/run/dpdk/culvert-$lab_id-c" "/run/culvert/$lab_id-c.replay"; }
+lab_undo+=(group_remove)
+
+# Two switches, lan and wan, in a namespace of their own.
+group_up()
+{
+	local ns
+	for ns in ha ga gc gb hb sw; do
+		ip netns add "$lab_id-$ns"
+		on $ns sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+		ip -n "$lab_id-$ns" link set lo up
+	done
+	for ns in lan wan; do
+		ip -n "$lab_id-sw" link add $ns type bridge mcast_snooping 0
+		ip -n "$lab_id-sw" link set $ns up
+	done
+	lab_link ha eth0 sw lan-ha
+	for ns in a c; do
+		lab_link g$ns lan0 sw lan-$ns
+		lab_link g$ns wan0 sw wan-$ns
+		ip -n "$lab_id-sw" link set lan-$ns master lan
+		ip -n "$lab_id-sw" link set wan-$ns master wan
+	done
+	lab_link gb wan0 sw wan-b
+	lab_link hb eth0 gb lan0
+	lab_link ga ha0 gc ha0
+	ip -n "$lab_id-sw" link set lan-ha master lan
+	ip -n "$lab_id-sw" link set wan-b master wan
+	lab_host ha 10.1.0.2/24 10.1.0.1
+	lab_host hb 10.2.0.2/24 10.2.0.1
+	lab_host_ipv6 ha 1
+	lab_host_ipv6 hb 2
+	lab_choose aes-128-gcm none
+}
+
+# GATEWAY...: their own addresses, beside those of the group.
+group_addresses()
+{
+	local g
+	for g in "$@"; do
+		local own=11
+		[[ $g == a ]] || own=12
+		sed -i -e "s|\"10.1.0.1/24\"|\"10.1.0.$own/24\", &|" -e "s|\"192.0.2.1/24\"|\"192.0.2.$own/24\", &|" \
+			"$lab_dir/$g.conf"
+	done
+}
+
+role() { ctl "$1" --json show groups | jq -r '.[] | select(.name == "main") | .role'; }
+role_is() { [[ $(role "$1") == "$2" ]]; }
