@@ -237,11 +237,9 @@ static bool needs_policy(const struct conf *c, const struct conf_rule *rule)
 // The port that has the address; NULL: none has.
 static const struct conf_port *port_of(const struct conf *c, const struct ip_addr *own)
 {
-	for (unsigned int i = 0; i < c->n_ports; i++)
-		for (unsigned int a = 0; a < c->ports[i].n_addrs; a++)
-			if (ip_addr_equal(&c->ports[i].addrs[a].addr, own))
-				return &c->ports[i];
-	return NULL;
+	int port = conf_own_port(c, own);
+
+	return port >= 0 ? &c->ports[port] : NULL;
 }
 
 // The port that a rule for packets that are forwarded names by an own address; NULL: it does not.
