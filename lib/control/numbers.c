@@ -160,7 +160,7 @@ static void windows_mark(struct sa_record *r, uint64_t from, uint64_t top)
 	}
 }
 
-// Numbers that the SA cannot have accepted are no report.
+// Whether the SA can have accepted the number.
 static bool in_is_possible(const struct sa *sa, uint64_t number)
 {
 	uint64_t end = sa->opt.esn ? replay_top(&sa->per_packet.replay) + RAISE_MAX : SA_SEQ_MAX;
@@ -243,8 +243,8 @@ static void in_take_over(struct sa_record *r, uint64_t silent_ms)
 		windows_mark(r, r->learnt, r->learnt + numbers_in(r->learnt_rate, ms) + 1);
 }
 
-// The other one may have begun the block after all that is known, and gone on from there: twice as
-// far as it has used numbers, because it has every second block.
+// The other one may have begun the block after the known ones, and used more numbers since its last
+// report. They reach twice as far as their count, because it has every second block.
 static void out_take_over(struct sa_out *sa, uint64_t silent_ms)
 {
 	struct sa_record *r = sa->sa.record;

@@ -5,7 +5,7 @@
 #include "channel.h"
 #include "collect.h"
 
-// The other end tells how many lines it has sent now and then: more may have been taken by then.
+// The other end reports now and then how many lines it has sent: more may have been taken since.
 static uint64_t missing(uint64_t sent, uint64_t taken)
 {
 	return sent > taken ? sent - taken : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Datagrams that each gateway of a pair sends the other while there is no connection: TCP needs
-// both directions, so without them nobody could tell a direction that fails from both. A line and,
+// both directions, so without them a direction that fails would look as if both did. A line and,
 // after its end, a signature with the key of the certificate. Somebody may send an old one again:
 // nothing follows from it but a word that is shown. The channel's thread.
 #pragma once

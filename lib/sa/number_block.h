@@ -15,7 +15,7 @@
 
 struct number_blocks {
 	uint64_t mask; // size of a block - 1
-	uint64_t own;  // the bit above it, as the own blocks have it
+	uint64_t own;  // value of the next higher bit in numbers of own blocks
 };
 
 // member: 1 or 2; 0: alone.

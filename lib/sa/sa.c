@@ -360,7 +360,6 @@ static void limit_update(struct sa_out *sa)
 {
 	struct sa_per_packet *per_packet = &sa->sa.per_packet;
 	bool stopped = atomic_load_explicit(&per_packet->stop, memory_order_relaxed) != DROP_NONE;
-
 	uint64_t limit = RTE_MIN(sa_out_life_end(sa), RTE_MIN(sa->seq_reserved, sa->block_end));
 
 	// It is an own number, as packets up to it are compared with its block.

@@ -115,8 +115,8 @@ int reserve_keys_check(
 	return r == NULL ? 0 : state_keys_check(&r->state, conf, declared, errors);
 }
 
-// A standby of a pair moves on by a block when the other member begins one, and may become active
-// before the next write.
+// When the other member of a pair begins a block, a standby needs the one after that, and may
+// become active before the next write.
 static uint64_t out_ahead(const struct sa_out *sa)
 {
 	uint64_t least = sa->sa.opt.esn ? AHEAD_MIN_OUT_ESN : AHEAD_MIN_OUT;
