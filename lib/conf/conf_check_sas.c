@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <inttypes.h>
 #include <string.h>
 
 #include "conf_check.h"
 #include "conf_schema.h"
+#include "number_block.h"
 
 #define REPLAY_WINDOW_MIN 32 // RFC 4303 3.4.3
 #define IKE_PORT          500
@@ -189,6 +191,21 @@ static void check_order(struct conf_reader *r, config_setting_t *group, const ch
 		conf_err(r, s, "is more than %s, must be at most as much", hard_name);
 }
 
+// Blocks of numbers that are left out count as packets: of a pair, each member has every second
+// block, and each takeover leaves out one or two.
+static void check_packets_of_pair(
+	struct conf_reader *r, config_setting_t *packets, const struct conf_sa *sa)
+{
+	uint64_t least = 4 * (sa->opt.esn ? NUMBER_BLOCK_ESN : NUMBER_BLOCK);
+
+	if (packets != NULL && r->c->pair_member != 0 && sa->opt.direction == SA_OUT &&
+		sa->live.hard_packets < least)
+		conf_err(r, packets,
+			"is less than %" PRIu64
+			", of which the members of a pair have a part each, must be at least that",
+			least);
+}
+
 static void check_lifetime(struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
 {
 	config_setting_t *group = conf_given(item, "lifetime"), *packets;
@@ -206,6 +223,7 @@ static void check_lifetime(struct conf_reader *r, config_setting_t *item, const 
 		conf_err(r, packets,
 			"is more than the sequence numbers without esn, must be at most %u",
 			UINT32_MAX);
+	check_packets_of_pair(r, packets, sa);
 }
 
 // remote = "any" needs UDP encapsulation: the endpoint is learnt from authenticated packets.

@@ -260,16 +260,18 @@ int sa_ledger_prune(struct sa_ledger *l, unsigned int max)
 	return 0;
 }
 
-// The id in hexadecimal digits, bound and turn: "0123...cdef 4294967296 17"
+// The id in hexadecimal digits, bound, turn, and member of a pair: "0123...cdef 4294967296 17 2"
 static int record_read(struct sa_ledger *l, const char *line)
 {
 	struct key_id id;
 	char text[2 * sizeof(id) + 1];
 	uint64_t bound, last_used;
+	unsigned int member = 0;
 	struct sa_record *record;
 	int end = 0;
 
-	if (sscanf(line, "%64s %" SCNu64 " %" SCNu64 "%n", text, &bound, &last_used, &end) != 3 ||
+	if (sscanf(line, "%64s %" SCNu64 " %" SCNu64 "%n %1u%n", text, &bound, &last_used, &end,
+		    &member, &end) < 3 ||
 		line[end] != '\n' || hex_parse(id.octets, sizeof(id), text) != sizeof(id))
 		return -EBADMSG;
 	record = sa_ledger_keep(l, &id);
@@ -277,6 +279,7 @@ static int record_read(struct sa_ledger *l, const char *line)
 		return -ENOMEM;
 	record->bound = bound;
 	record->last_used = last_used;
+	record->member = member;
 	l->turn = RTE_MAX(l->turn, last_used);
 	return 0;
 }
@@ -344,7 +347,8 @@ static void record_write(const void *node, VISIT visit, void *arg)
 	if ((visit != postorder && visit != leaf) || !record->in_file)
 		return;
 	hex_format(id, record->id.octets, sizeof(record->id));
-	fprintf(text->f, "%s %" PRIu64 " %" PRIu64 "\n", id, record->bound, record->last_used);
+	fprintf(text->f, "%s %" PRIu64 " %" PRIu64, id, record->bound, record->last_used);
+	fprintf(text->f, record->member > 0 ? " %u\n" : "\n", record->member);
 	text->n++;
 }
 

@@ -36,6 +36,9 @@ struct sa_record {
 	bool in_file;     // numbers are reserved
 	uint64_t bound;   // no higher number has been used
 	uint64_t last_used; // turn in which it had an SA last
+	// The member of a pair that this gateway was when these numbers were used; 0: alone. The
+	// blocks of others were free for the other one.
+	unsigned int member;
 	// Traffic of an SA with the key, for the size of its reservation.
 	uint64_t before; // number at the last tick
 	uint64_t rate;   // numbers in a second, averaged

@@ -246,9 +246,11 @@ static int record_add(struct reserve *r, struct sa *sa)
 {
 	int rc = sa_ledger_add(r->state.ledger, sa);
 
-	if (rc == 0)
-		sa->record->in_file = true;
-	return rc;
+	if (rc < 0)
+		return rc;
+	sa->record->in_file = true;
+	sa->record->member = r->state.member;
+	return 0;
 }
 
 static int out_begin(struct reserve *r, struct sa_out *sa)
@@ -308,7 +310,8 @@ int reserve_sa_begin(struct reserve *r, struct sa *sa, bool declared)
 
 	if (r == NULL)
 		return 0;
-	if (!declared && state_key_is_unknown(&r->state, &sa->opt))
+	if ((!declared && state_key_is_unknown(&r->state, &sa->opt)) ||
+		state_key_is_divided(&r->state, &sa->opt))
 		return -EPERM;
 	if (!can_write(r))
 		return -ENOSPC;

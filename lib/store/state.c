@@ -189,7 +189,7 @@ int state_open(struct state *s, const struct conf *conf, struct sa_ledger *ledge
 {
 	int rc;
 
-	*s = (struct state){.lock = -1, .ledger = ledger};
+	*s = (struct state){.lock = -1, .ledger = ledger, .member = conf->pair_member};
 	snprintf(s->path, sizeof(s->path), "%s/%s.sequence", conf->state_dir, conf->instance);
 	snprintf(s->memory_path, sizeof(s->memory_path), RUN_DIR "/%s.replay", conf->instance);
 	rc = folders_check(conf);
@@ -206,38 +206,57 @@ void state_close(struct state *s)
 		close(s->lock);
 }
 
+static const struct sa_record *record_of(const struct state *s, const struct sa_options *o)
+{
+	struct key_id id = sa_numbers_id(o);
+	const struct sa_record *record = sa_ledger_find(s->ledger, &id);
+
+	return record != NULL && record->in_file ? record : NULL;
+}
+
 bool state_key_is_unknown(const struct state *s, const struct sa_options *o)
 {
-	const struct sa_record *record;
-	struct key_id id;
+	return o->direction == SA_OUT && cipher_alg_counts(o->cipher) && record_of(s, o) == NULL;
+}
 
-	if (o->direction != SA_OUT || !cipher_alg_counts(o->cipher))
-		return false;
-	id = sa_numbers_id(o);
-	record = sa_ledger_find(s->ledger, &id);
-	return record == NULL || !record->in_file;
+bool state_key_is_divided(const struct state *s, const struct sa_options *o)
+{
+	const struct sa_record *record = o->direction == SA_OUT ? record_of(s, o) : NULL;
+
+	return record != NULL && record->bound > 0 && record->member != s->member;
+}
+
+static void key_refuse(FILE *errors, const struct conf_sa *sa, const char *why)
+{
+	fprintf(errors, "%s:%u: sa \"%s\": %s\n", sa->where.file, sa->where.line, sa->live.name,
+		why);
 }
 
 int state_keys_check(const struct state *s, const struct conf *conf, bool declared, FILE *errors)
 {
-	unsigned int unknown = 0;
+	unsigned int unknown = 0, divided = 0;
 
-	for (unsigned int i = 0; i < conf->n_sas && !declared; i++) {
+	for (unsigned int i = 0; i < conf->n_sas; i++) {
 		const struct conf_sa *sa = &conf->sas[i];
 
-		if (!state_key_is_unknown(s, &sa->opt))
-			continue;
-		fprintf(errors, "%s:%u: sa \"%s\": no sequence numbers are recorded for its key\n",
-			sa->where.file, sa->where.line, sa->live.name);
-		unknown++;
+		if (!declared && state_key_is_unknown(s, &sa->opt)) {
+			key_refuse(errors, sa, "no sequence numbers are recorded for its key");
+			unknown++;
+		} else if (state_key_is_divided(s, &sa->opt)) {
+			key_refuse(errors, sa,
+				"its key was used with another value of pair.member, or without "
+				"one");
+			divided++;
+		}
 	}
-	if (unknown == 0)
-		return 0;
-	fprintf(errors,
-		"if these keys were never used, declare them with --new-keys; if they were, put "
-		"the last %s back, or make new keys here and at the peer\n",
-		s->path);
-	return -EPERM;
+	if (unknown > 0)
+		fprintf(errors,
+			"if these keys were never used, declare them with --new-keys; if they "
+			"were, put the last %s back, or make new keys here and at the peer\n",
+			s->path);
+	if (divided > 0)
+		fputs("make new keys, on both members of the pair and at the peer\n", errors);
+	return unknown > 0 || divided > 0 ? -EPERM : 0;
 }
 
 // Returns the number of records added, or -ENOMEM.

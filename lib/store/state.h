@@ -17,7 +17,8 @@ struct state {
 	char path[PATH_MAX];        // of the ledger
 	char memory_path[PATH_MAX]; // of replay windows, see replay_memory.h
 	struct sa_ledger *ledger;
-	int lock; // descriptor of the locked file, which has the turn; -1: none
+	int lock;            // descriptor of the locked file, which has the turn; -1: none
+	unsigned int member; // of a pair, which this gateway is; 0: alone
 };
 
 // Logs an error of a file, with its remedy. Returns -error.
@@ -41,9 +42,14 @@ void state_close(struct state *s);
 // Whether the ledger must have a record of an SA's key, but has none.
 bool state_key_is_unknown(const struct state *s, const struct sa_options *o);
 
-// Checks that the file has the key of every outbound SA whose cipher must not use a nonce twice.
-// Writes a line to errors for each SA whose key it does not have, unless the operator has declared
-// these keys new. Returns 0 or -EPERM.
+// Whether this gateway has used the key of an outbound SA as another member of a pair, or alone:
+// the other one may have used some of the numbers that it would use now.
+bool state_key_is_divided(const struct state *s, const struct sa_options *o);
+
+// Checks that the file has the key of every outbound SA whose cipher must not use a nonce twice,
+// and none that this gateway has used as another member of a pair. Writes a line to errors for each
+// SA of either kind. declared: the operator has declared the keys that the file does not have new.
+// Returns 0 or -EPERM.
 int state_keys_check(const struct state *s, const struct conf *conf, bool declared, FILE *errors);
 
 // Declares such keys new, while no daemon runs: adds them to the file with number 0, and writes the

@@ -53,14 +53,20 @@ static void disk_ends_later(void *snapshot)
 		sem_post(&disk);
 }
 
-// As load_first() does, with a slow disk.
-static struct reserve *reserve_start(struct gateway *g)
+static void conf_set(struct conf *conf, unsigned int member)
+{
+	conf->state_dir = dir;
+	conf->pair_member = member;
+	snprintf(conf->instance, sizeof(conf->instance), "reserve-%d", getpid());
+}
+
+// As load_first() does, with a slow disk. member: of a pair.
+static struct reserve *reserve_start_as(struct gateway *g, unsigned int member)
 {
 	struct snapshot *s = snapshot_of(g->conf, NULL);
 	struct reserve *r;
 
-	g->conf->state_dir = dir;
-	snprintf(g->conf->instance, sizeof(g->conf->instance), "reserve-%d", getpid());
+	conf_set(g->conf, member);
 	assert_int_equal(reserve_open(&r, g->conf, running_ledger(s)), 0);
 	n_calls = 0;
 	reserve_meanwhile_set(r, disk_ends_later, s);
@@ -73,6 +79,11 @@ static struct reserve *reserve_start(struct gateway *g)
 	build_snapshot_free(g->snapshot);
 	gateway_publish(g, s);
 	return r;
+}
+
+static struct reserve *reserve_start(struct gateway *g)
+{
+	return reserve_start_as(g, 0);
 }
 
 static void reserve_stop(struct reserve *r, struct gateway *g)
@@ -339,9 +350,52 @@ static int stop(void **state)
 	return harness_stop(state) | system(command);
 }
 
+// Whether a daemon that is this member of a pair may start with the keys; 0: alone.
+static bool keys_are_accepted(unsigned int member, bool declared, FILE *errors)
+{
+	struct sa_ledger *l = sa_ledger_new();
+	struct gateway *g = site_a((struct site){0});
+	struct reserve *r;
+	int rc;
+
+	conf_set(g->conf, member);
+	assert_int_equal(reserve_open(&r, g->conf, l), 0);
+	rc = reserve_keys_check(r, g->conf, declared, errors);
+	reserve_free(r);
+	gateway_free(g);
+	sa_ledger_free(l);
+	return rc == 0;
+}
+
+// Another member has other blocks of the numbers of a key: where it would continue, the other
+// gateway may have been.
+static void test_other_member(void **state)
+{
+	static const struct ipv4 outward = FROM_TO("10.1.0.5", "10.2.0.5");
+	struct gateway *g = site_a((struct site){0});
+	struct reserve *r = reserve_start_as(g, 1);
+	struct frame out = frame_ip(LAN, outward);
+	char text[512] = "";
+	FILE *errors = fmemopen(text, sizeof(text), "w");
+
+	(void)state;
+	gateway_expect_sent(g, &out, WAN);
+	reserve_stop(r, g);
+	assert_true(keys_are_accepted(1, false, errors));
+	assert_false(keys_are_accepted(0, true, errors));
+	assert_false(keys_are_accepted(2, true, errors));
+	rewind(errors);
+	assert_false(keys_are_accepted(2, false, errors));
+	fclose(errors);
+	assert_non_null(
+		strstr(text, "sa \"to-b\": its key was used with another value of pair.member"));
+	assert_null(strstr(text, "to-a")); // nothing is sent with it
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {pipeline_test(test_full_rate_loses_nothing),
+	const struct CMUnitTest tests[] = {pipeline_test(test_other_member),
+		pipeline_test(test_full_rate_loses_nothing),
 		pipeline_test(test_decrease_is_no_rate), pipeline_test(test_of_ike),
 		pipeline_test(test_key_returns), pipeline_test(test_added_in_place),
 		pipeline_test(test_shorter_life), pipeline_test(test_without_esn)};

@@ -59,6 +59,7 @@ static void test_kept(void **state)
 
 		r->bound = i == 0 ? UINT64_MAX : i;
 		r->last_used = 2 * i;
+		r->member = i % 3;
 	}
 	assert_int_equal(l->n, 1000);
 	assert_int_equal(sa_ledger_keep(l, id_of(7919))->bound, 1);
@@ -80,6 +81,7 @@ static void test_kept(void **state)
 
 		assert_int_equal(r->bound, i == 0 ? UINT64_MAX : i);
 		assert_int_equal(r->last_used, 2 * i);
+		assert_int_equal(r->member, i % 3);
 	}
 	assert_int_equal(l->n, 1000);
 	sa_ledger_free(l);
@@ -137,6 +139,7 @@ static void test_damaged(void **state)
 	strcpy(l->token, "x");
 	sa_ledger_keep(l, id_of(1))->bound = 17;
 	sa_ledger_keep(l, id_of(2))->bound = 18;
+	sa_ledger_keep(l, id_of(2))->member = 2;
 	text = sa_ledger_text(l, &len);
 	sa_ledger_free(l);
 	assert_non_null(text);
