@@ -274,7 +274,6 @@ static void gateway_stop(struct gateway *g)
 	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)
 		loop_free(g->loops[i]);
 	retire_all(&g->control);
-	load_stop();
 	configure_stop(&g->control);
 	path_mtus_free(&g->control.path_mtus);
 	reserve_free(g->reserve);
@@ -305,6 +304,7 @@ static void gateway_serve(struct gateway *g)
 	telemetry_stop();
 	device_thread_hosts_give(NULL);
 	host_thread_stop(g->host);
+	load_stop(g);
 	control_thread_stop_workers(g);
 	host_thread_drop(g->host);
 	last_words(g);

@@ -185,10 +185,14 @@ int load_sa_begin(void *gateway, struct sa *sa, bool new_keys)
 	return reserve_sa_begin(((struct gateway *)gateway)->reserve, sa, new_keys);
 }
 
-void load_stop(void)
+void load_stop(struct gateway *g)
 {
 	if (load.errors == NULL)
 		return;
 	pthread_join(load.thread, NULL);
 	load_discard();
+	load.errors = NULL;
+	pthread_mutex_lock(&g->control.lock);
+	g->control.loading = false;
+	pthread_mutex_unlock(&g->control.lock);
 }

@@ -27,5 +27,6 @@ int load_finish(void *gateway);
 // Also for struct request_io: as reserve_sa_begin().
 int load_sa_begin(void *gateway, struct sa *sa, bool new_keys);
 
-// When workers have ended. Waits for a load, and discards it.
-void load_stop(void);
+// When no more requests are served: waits for a load, and discards it. Until then a change of roles
+// is not in effect, so workers that were frozen would never end.
+void load_stop(struct gateway *g);
