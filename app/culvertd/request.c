@@ -4,6 +4,7 @@
 #include "access.h"
 #include "control_socket.h"
 #include "load.h"
+#include "member_changes.h"
 #include "notify.h"
 #include "orders.h"
 
@@ -20,18 +21,26 @@ static bool take(
 	return true;
 }
 
-// Clients that may change something come first.
+// Clients that may change something come first, then the other member of a pair.
 static bool io_take(
-	void *arg, struct control_request *request, bool readers, request_wanted *wanted)
+	void *gateway, struct control_request *request, bool readers, request_wanted *wanted)
 {
-	(void)arg;
-	return take(&control, request, wanted) || (readers && take(&show, request, wanted));
+	struct gateway *g = gateway;
+
+	return take(&control, request, wanted) ||
+	       (wanted == NULL && member_changes_take(&g->control, request)) ||
+	       (readers && take(&show, request, wanted));
 }
 
-static void io_answer(const struct control_request *request, const char *status, const char *text,
-	uint64_t now_ms)
+static void io_answer(void *gateway, const struct control_request *request, const char *status,
+	const char *text, uint64_t now_ms)
 {
-	control_socket_answer(request->from, request, status, text, now_ms);
+	struct gateway *g = gateway;
+
+	if (member_has_asked(request))
+		member_changes_answer(&g->control, status, text);
+	else
+		control_socket_answer(request->from, request, status, text, now_ms);
 }
 
 static bool io_subscribe(const struct control_request *request, const char *text)

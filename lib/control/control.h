@@ -169,13 +169,15 @@ struct owned_groups {
 
 // See member.h.
 struct control_member {
-	struct channel *channel; // NULL: there is none
-	uint64_t epoch;          // of the connection of the last event
-	uint64_t lines_epoch;    // of the last lines,
-	uint64_t lines_ms;       // and when the last one was taken; 0: never
-	unsigned int next;       // SA whose numbers are sent first
-	uint32_t generation;     // of the snapshot whose configuration was compared last,
-	uint64_t digest_ms;      // and when another one may be
+	struct channel *channel;        // NULL: there is none
+	uint64_t epoch;                 // of the connection of the last event
+	uint64_t lines_epoch;           // of the last lines,
+	uint64_t lines_ms;              // and when the last one was taken; 0: never
+	unsigned int next;              // SA of which lines are sent first
+	struct member_changes *changes; // NULL: there is no channel
+	uint64_t peers_ms;              // endpoints of peers that have changed since are to be sent
+	uint32_t generation;            // of the snapshot whose configuration was compared last,
+	uint64_t digest_ms;             // and when another one may be
 };
 
 struct control {

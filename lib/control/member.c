@@ -8,6 +8,7 @@
 #include "conf_digest.h"
 #include "event_log.h"
 #include "log.h"
+#include "member_changes.h"
 
 // The digests of ten thousand SAs take a while: they are made at most once a second, and take at
 // most a hundredth of the time.
@@ -37,6 +38,10 @@ int member_start(struct control *c)
 					    .key = conf->pair_key,
 					    .peer_certificate = conf->pair_peer_certificate,
 				    });
+	if (rc == 0) {
+		c->member.changes = member_changes_new();
+		rc = c->member.changes != NULL ? 0 : -errno;
+	}
 	if (rc < 0)
 		log_error("%s:%u: pair: the channel cannot be made: %s", where.file, where.line,
 			rc == -EINVAL ? "TLS does not accept the keys" : strerror(-rc));
@@ -62,6 +67,7 @@ static void config_follow(struct control *c, uint64_t now_ms)
 	m->generation = c->snapshot->generation;
 	if (conf_digests_write(text, c->conf) == 0)
 		channel_config_set(m->channel, text);
+	member_changes_digest(c);
 	m->digest_ms = now_ms + DIGEST_EVERY_MS + DIGEST_SHARE * (c->io->now_ms() - now_ms);
 }
 
@@ -90,4 +96,6 @@ void member_stop(struct control *c)
 {
 	channel_free(c->member.channel);
 	c->member.channel = NULL;
+	member_changes_free(c->member.changes);
+	c->member.changes = NULL;
 }

@@ -7,6 +7,9 @@
 #include "channel.h"
 #include "event_log.h"
 #include "group.h"
+#include "line.h"
+#include "member_changes.h"
+#include "member_peers.h"
 #include "numbers.h"
 
 #define TAKE_MS      10 // of a tick, for lines of the other one
@@ -17,40 +20,60 @@ static bool line_send(struct control *c, const char *line, unsigned int len)
 	return len == 0 || channel_send(c->member.channel, line, len);
 }
 
-// Sends the numbers of SAs that have changed, and of some others, beginning where there was no room
-// left last time. False: there was no room.
-static bool numbers_send(struct control *c, bool all)
+// Sends the numbers of an SA, and the endpoint of its peer, if they have changed. False: there was
+// no room.
+static bool sa_send(struct control *c, struct sa *sa, bool always)
+{
+	uint64_t reported = sa->record->reported;
+	char line[NUMBERS_LINE_MAX], peer[MEMBER_PEER_LINE_MAX];
+
+	if (!line_send(c, line, numbers_report(sa, always, line))) {
+		sa->record->reported = reported;
+		return false;
+	}
+	return line_send(c, peer, member_peer_report(sa, always, c->member.peers_ms, peer));
+}
+
+// Sends the changes of all SAs, and all of some others, beginning where there was no room left last
+// time. False: there was no room.
+static bool sas_send(struct control *c, bool all, uint64_t now_ms)
 {
 	const struct sa_list *sas = &c->snapshot->objects->sas;
 	unsigned int n = sas->n_in + sas->n_out, repeated = all ? n : n / REPEAT_TICKS + 1;
 	struct control_member *m = &c->member;
-	char line[NUMBERS_LINE_MAX];
 
-	for (unsigned int i = 0; i < n; i++) {
-		struct sa *sa = sa_list_at(sas, (m->next + i) % n);
-		uint64_t reported = sa->record->reported;
-
-		if (!line_send(c, line, numbers_report(sa, i < repeated, line))) {
-			sa->record->reported = reported;
+	for (unsigned int i = 0; i < n; i++)
+		if (!sa_send(c, sa_list_at(sas, (m->next + i) % n), i < repeated)) {
 			m->next = (m->next + i) % n;
 			return false;
 		}
-	}
 	m->next = n > 0 ? (m->next + repeated) % n : 0;
+	m->peers_ms = now_ms;
 	return true;
 }
 
-static void groups_send(struct control *c)
+static void groups_send(struct control *c, enum conf_role role)
 {
 	char line[CONF_NAME_MAX + 32];
 
 	for (unsigned int i = 0; i < c->groups.n; i++) {
 		const struct owned_group *g = &c->groups.item[i];
 
-		line_send(c, line,
-			(unsigned int)snprintf(line, sizeof(line), "group %s %s", g->name,
-				group_role_names[g->role]));
+		if (g->role == role)
+			line_send(c, line,
+				(unsigned int)snprintf(line, sizeof(line), "group %s %s", g->name,
+					group_role_names[role]));
 	}
+}
+
+// That a group is standby means to the other one that no numbers are missing. So it follows them;
+// those of an active one change all the time, and may be too many for one tick.
+static void lines_send(struct control *c, bool all, uint64_t now_ms)
+{
+	groups_send(c, CONF_ACTIVE);
+	member_changes_send(c, all);
+	if (sas_send(c, all, now_ms))
+		groups_send(c, CONF_STANDBY);
 }
 
 static bool role_parse(enum conf_role *role, const char *name)
@@ -63,13 +86,15 @@ static bool role_parse(enum conf_role *role, const char *name)
 
 static void group_learn(struct control *c, const char *line)
 {
-	char name[CONF_NAME_MAX], text[16];
+	char word[sizeof("group")], name[CONF_NAME_MAX], text[16];
+	const char *rest = line;
 	struct owned_group *g;
 	enum conf_role role;
 	bool both;
 
-	static_assert(CONF_NAME_MAX == 32, "as many octets as are read");
-	if (sscanf(line, "group %31s %15s", name, text) != 2 || !role_parse(&role, text))
+	if (!line_word(&rest, word, sizeof(word)) || strcmp(word, "group") != 0 ||
+		!line_word(&rest, name, sizeof(name)) || !line_word(&rest, text, sizeof(text)) ||
+		rest != NULL || !role_parse(&role, text))
 		return;
 	g = group_find(c, name);
 	if (g == NULL)
@@ -91,14 +116,19 @@ static void lines_take(struct control *c, uint64_t begin_ms)
 
 	while (c->io->now_ms() <= begin_ms + TAKE_MS && channel_receive(c->member.channel, line)) {
 		c->member.lines_ms = begin_ms;
-		if (!numbers_learn(c, line))
+		if (!numbers_learn(c, line) && !member_peer_learn(c, line, begin_ms) &&
+			!member_changes_learn(c, line))
 			group_learn(c, line);
 	}
 }
 
 // The first lines of another connection may be older than the last ones of the former.
-static void others_forget(struct control *c)
+static void connection_begin(struct control *c)
 {
+	struct channel_state s;
+
+	channel_state(c->member.channel, &s);
+	member_changes_connected(c, s.config[0] == '\0');
 	for (unsigned int i = 0; i < c->groups.n; i++)
 		c->groups.item[i].other_known = c->groups.item[i].both = false;
 }
@@ -113,11 +143,10 @@ void member_lines_tick(struct control *c, uint64_t now_ms)
 		return;
 	epoch = channel_epoch(m->channel);
 	if (epoch != m->lines_epoch)
-		others_forget(c);
+		connection_begin(c);
 	if (epoch != 0) {
 		lines_take(c, now_ms);
-		if (numbers_send(c, epoch != m->lines_epoch))
-			groups_send(c);
+		lines_send(c, epoch != m->lines_epoch, now_ms);
 	}
 	m->lines_epoch = epoch;
 }

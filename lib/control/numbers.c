@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "numbers.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <rte_common.h>
 
 #include "group.h"
-#include "hex.h"
+#include "line.h"
+#include "member_sa.h"
 
 // A block is left when it has no more numbers left than this part of it, or than the SA used in
 // this many ticks.
@@ -47,6 +46,12 @@ static void numbers_follow(struct sa_record *r)
 	r->follow_ms = r->wait_ms = 0;
 }
 
+static void follow_later(struct sa_record *r, uint64_t now_ms)
+{
+	r->wait_ms = RTE_MIN(2 * r->wait_ms + FOLLOW_MS, FOLLOW_MS_MAX);
+	r->follow_ms = now_ms + r->wait_ms;
+}
+
 // Numbers that the block should have left.
 static uint64_t enough(const struct sa_out *sa, uint64_t used)
 {
@@ -78,8 +83,8 @@ static void out_tick(struct sa_out *sa, uint64_t now_ms)
 		RTE_MIN(number_own_from(&sa->blocks, next + 1), sa->seq_max) <= sa->seq_reserved) {
 		sa_out_block_set(sa, next);
 		r->before = sa_out_seq(sa) - used; // left-out numbers were not used
-		r->wait_ms = RTE_MIN(2 * r->wait_ms + FOLLOW_MS, FOLLOW_MS_MAX);
-		r->follow_ms = now_ms + r->wait_ms;
+		if (next == sa_record_beyond(r))
+			follow_later(r, now_ms);
 	}
 	if (is_active(&sa->sa))
 		r->claimed = RTE_MAX(r->claimed, sa->block_end);
@@ -115,7 +120,7 @@ unsigned int numbers_report(struct sa *sa, bool always, char line[NUMBERS_LINE_M
 {
 	struct sa_record *r = sa->record;
 	bool out = sa->opt.direction == SA_OUT;
-	char id[2 * SA_SHORT_ID + 1];
+	char name[MEMBER_SA_STRLEN];
 
 	if (!is_shared(sa))
 		return 0;
@@ -124,9 +129,9 @@ unsigned int numbers_report(struct sa *sa, bool always, char line[NUMBERS_LINE_M
 	if ((r->claimed == r->reported && !always) || (r->claimed == 0 && r->learnt == 0))
 		return 0;
 	r->reported = r->claimed;
-	hex_format(id, r->id.octets, SA_SHORT_ID);
+	member_sa_write(name, sa);
 	return (unsigned int)snprintf(line, NUMBERS_LINE_MAX,
-		"%s %s %" PRIu64 " %" PRIu64 " %" PRIu64, out ? "out" : "in", id, r->claimed,
+		"%s %s %" PRIu64 " %" PRIu64 " %" PRIu64, out ? "out" : "in", name, r->claimed,
 		r->learnt, r->rate);
 }
 
@@ -193,39 +198,29 @@ static void out_learn(struct sa_record *r, const struct sa_out *sa, uint64_t the
 		r->learnt = RTE_MAX(r->learnt, RTE_MIN(own, sa->seq_max));
 }
 
-static bool number_read(uint64_t *number, const char *digits)
-{
-	errno = 0;
-	*number = strtoull(digits, NULL, 10);
-	return errno == 0;
-}
-
 bool numbers_learn(struct control *c, const char *line)
 {
-	char direction[4], id[2 * SA_SHORT_ID + 1], digits[3][21];
-	uint8_t octets[SA_SHORT_ID];
+	char word[sizeof("out")];
 	uint64_t theirs, own, rate;
-	struct sa_record *r;
-	int end = 0;
+	const char *rest = line;
+	bool out;
+	struct sa *sa;
 
-	if (sscanf(line, "%3s %16s %20[0-9] %20[0-9] %20[0-9]%n", direction, id, digits[0],
-		    digits[1], digits[2], &end) != 5 ||
-		line[end] != '\0' || !number_read(&theirs, digits[0]) ||
-		!number_read(&own, digits[1]) || !number_read(&rate, digits[2]) ||
-		strlen(id) != 2 * SA_SHORT_ID ||
-		hex_parse(octets, sizeof(octets), id) != SA_SHORT_ID)
+	if (!line_word(&rest, word, sizeof(word)))
 		return false;
-	if (strcmp(direction, "out") != 0 && strcmp(direction, "in") != 0)
+	out = strcmp(word, "out") == 0;
+	if ((!out && strcmp(word, "in") != 0) ||
+		!member_sa_read(c, &rest, out ? SA_OUT : SA_IN, &sa) ||
+		!line_number(&rest, &theirs, UINT64_MAX) || !line_number(&rest, &own, UINT64_MAX) ||
+		!line_number(&rest, &rate, UINT64_MAX) || rest != NULL)
 		return false;
-	r = sa_ledger_find_short(c->snapshot->objects->ledger, octets);
-	if (r == NULL || r->first == NULL || !is_shared(r->first) ||
-		(r->first->opt.direction == SA_OUT) != (direction[0] == 'o'))
+	if (sa == NULL || !is_shared(sa))
 		return true;
-	r->learnt_rate = RTE_MIN(rate, RATE_MAX);
-	if (direction[0] == 'o')
-		out_learn(r, sa_out_of(r->first), theirs, own);
+	sa->record->learnt_rate = RTE_MIN(rate, RATE_MAX);
+	if (out)
+		out_learn(sa->record, sa_out_of(sa), theirs, own);
 	else
-		in_learn(r, theirs, own);
+		in_learn(sa->record, theirs, own);
 	return true;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sequence numbers and replay windows of keys that both members of a pair have. Each member sends
-// with blocks of numbers of its own (lib/sa/number_block.h), and reports to the other one up to
+// with blocks of numbers of its own (lib/model/number_block.h), and reports to the other one up to
 // where they are in use, and which its windows have accepted. So a standby is always ready to
 // continue above all that were used, and accepts none that was accepted (RFC 4303 3.3.3, 3.4.3). A
 // report decides only where it continues: no number is used twice if there is none, or a wrong one.
@@ -16,7 +16,7 @@
 void numbers_tick(struct control *c, uint64_t now_ms);
 
 // Writes a line for the other member about the numbers of an SA, without a newline: "out" or "in",
-// 16 hexadecimal digits that begin the id of the key, the highest number that this member may have
+// the name of the SA (member_sa.h), the highest number that this member may have
 // used, or has accepted, that of the other one as far as it is known, and how many are in a second.
 // Returns its length; 0: nothing is new since the last report, and always is false.
 unsigned int numbers_report(struct sa *sa, bool always, char line[NUMBERS_LINE_MAX]);

@@ -321,6 +321,17 @@ static bool may_move(struct sa_in *sa, uint64_t now_ms)
 	return true;
 }
 
+void peer_set(struct control *c, struct sa_in *sa, const struct sa_peer *peer, uint64_t now_ms)
+{
+	const struct sa_peer *before = sa_in_endpoint(sa);
+
+	if (before != NULL && is_same_endpoint(before, peer))
+		return;
+	// Without memory the endpoint stays unknown, and is set when it is reported again.
+	if (follow(c, sa, peer) && endpoint_note(c, sa, peer, now_ms))
+		endpoint_share(c, sa_options_group(&sa->sa.opt), peer, now_ms);
+}
+
 void peer_moved(struct control *c, const struct event *e, uint64_t now_ms)
 {
 	struct sa_in *sa = snapshot_find_in(c->snapshot, e->spi);
@@ -329,11 +340,8 @@ void peer_moved(struct control *c, const struct event *e, uint64_t now_ms)
 
 	if (sa == NULL || sa->sa.udp_port == 0)
 		return;
-	if (before != NULL && (is_same_endpoint(before, &peer) || !may_move(sa, now_ms)))
-		return;
-	// Without memory the endpoint stays unknown, and the next packet posts it again.
-	if (follow(c, sa, &peer) && endpoint_note(c, sa, &peer, now_ms))
-		endpoint_share(c, sa_options_group(&sa->sa.opt), &peer, now_ms);
+	if (before == NULL || (!is_same_endpoint(before, &peer) && may_move(sa, now_ms)))
+		peer_set(c, sa, &peer, now_ms);
 }
 
 // False if the next hop's link address is still being resolved.

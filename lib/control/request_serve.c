@@ -34,7 +34,7 @@ void request_answer(const struct request_desk *at, const struct control_request 
 	char generation[32];
 
 	snprintf(generation, sizeof(generation), "generation %u\n", at->c->snapshot->generation);
-	at->io->answer(asked, status, done ? generation : text, now_ms);
+	at->io->answer(at->arg, asked, status, done ? generation : text, now_ms);
 }
 
 static void refuse(const struct request_desk *at, const struct control_request *asked,
@@ -42,7 +42,7 @@ static void refuse(const struct request_desk *at, const struct control_request *
 {
 	if (name != NULL)
 		request_post(at, asked, name, false);
-	at->io->answer(asked, "refused", why, now_ms);
+	at->io->answer(at->arg, asked, "refused", why, now_ms);
 }
 
 bool request_may_change(const struct request_desk *at, const struct control_request *asked,
@@ -73,7 +73,7 @@ static void serve(const struct request_desk *at, const struct control_request *a
 		return;
 	done = request->serve(at->c, filter, text, sizeof(text));
 	request_post(at, asked, request->name, done);
-	at->io->answer(asked, done ? "ok" : "refused", text, now_ms);
+	at->io->answer(at->arg, asked, done ? "ok" : "refused", text, now_ms);
 }
 
 bool request_is_named(const char *text, const char *name)

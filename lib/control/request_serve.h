@@ -17,7 +17,7 @@ struct control_request {
 	uid_t uid; // of the client
 	pid_t pid;
 	bool may_change; // it may change something
-	void *from;      // of who has taken it: where the answer goes,
+	void *from;      // of who has taken it: where the answer goes (NULL: to the other member),
 	uint64_t client; // and to which client there
 };
 
@@ -46,8 +46,8 @@ struct request_io {
 	bool (*take)(
 		void *arg, struct control_request *request, bool readers, request_wanted *wanted);
 	// Answers it.
-	void (*answer)(const struct control_request *request, const char *status, const char *text,
-		uint64_t now_ms);
+	void (*answer)(void *arg, const struct control_request *request, const char *status,
+		const char *text, uint64_t now_ms);
 	// Answers it with that text, and sends all later events. False: it cannot.
 	bool (*subscribe)(const struct control_request *request, const char *text);
 	// As in load.h of the daemon.

@@ -11,6 +11,7 @@
 #include "configure.h"
 #include "event_log.h"
 #include "log.h"
+#include "member_changes.h"
 #include "request_serve.h"
 
 #define LOG_LINES   20 // about one change
@@ -38,6 +39,7 @@ static struct {
 	const struct request_kind *kind; // is loaded; NULL: there is none
 	struct control_request asked;    // text NULL: by SIGHUP
 	char *text;                      // of that, without the declaration
+	bool new_keys;                   // the keys that are not recorded are declared new
 	const char *name, *changes;      // of a change; NULL: incomplete
 	FILE *out, *log;                 // errors or differences; changes, for the log
 	char *out_text, *log_text;
@@ -162,6 +164,7 @@ static const char *reload_finish(int rc)
 		event_post(RELOAD_REFUSED, EVENT_TEXT(written()));
 	} else {
 		changes_log(LOG_LEVEL_WARN, "run-time change discarded: ");
+		member_changes_clear(requests.at.c);
 		event_post(RELOADED, EVENT_NUMBER(requests.at.c->snapshot->generation));
 	}
 	requests.at.io->ready();
@@ -279,11 +282,16 @@ static struct conf *change_make(const struct conf *running, FILE *errors)
 
 static const char *change_finish(int rc)
 {
-	char who[64];
+	char who[64] = "the other gateway of the pair: ";
 
-	snprintf(who, sizeof(who), "user %u, process %d: ", requests.asked.uid, requests.asked.pid);
-	if (rc == 0)
+	if (!member_has_asked(&requests.asked))
+		snprintf(who, sizeof(who), "user %u, process %d: ", requests.asked.uid,
+			requests.asked.pid);
+	if (rc == 0) {
 		changes_log(LOG_LEVEL_INFO, who);
+		member_changes_note(requests.at.c, &requests.asked, requests.new_keys,
+			requests.name, requests.changes);
+	}
 	return status_of(rc);
 }
 
@@ -369,6 +377,7 @@ static bool is_reading(void)
 static void begin(const struct request_kind *kind, bool new_keys, uint64_t now_ms)
 {
 	requests.kind = kind;
+	requests.new_keys = new_keys;
 	requests.n_different = 0;
 	requests.refused = true;
 	requests.incomplete = !streams_open();

@@ -259,10 +259,10 @@ bool channel_may_read(struct channel *ch)
 
 static void link_failed(struct channel *ch, struct link *l, enum tls_result r, uint64_t now)
 {
-	char why[TLS_WHY_MAX] = "the other gateway has closed the connection";
+	char why[PAIR_REASON_MAX] = "the other gateway has closed the connection";
 	bool greets = l->state == LINK_GREETING;
 
-	if (r == TLS_FAILED && tls_why(why) && greets)
+	if (r == TLS_FAILED && tls_why(why, sizeof(why)) && greets)
 		channel_refuse(ch, now, true, why);
 	else if (greets)
 		channel_error_set(ch, "%s", why);
@@ -404,7 +404,7 @@ static void link_connect_step(struct channel *ch, struct link *l, uint64_t now)
 static void link_handshake_step(struct channel *ch, struct link *l, uint64_t now)
 {
 	enum tls_result r = tls_handshake(l->ssl);
-	char why[TLS_WHY_MAX] = "it has closed the connection";
+	char why[PAIR_REASON_MAX] = "it has closed the connection";
 	char line[LINE_LEN_MAX];
 	struct pair_hello h;
 
@@ -412,7 +412,7 @@ static void link_handshake_step(struct channel *ch, struct link *l, uint64_t now
 		return;
 	if (r != TLS_DONE) {
 		if (r == TLS_FAILED)
-			tls_why(why);
+			tls_why(why, sizeof(why));
 		channel_refuse(ch, now, r == TLS_FAILED, why);
 		link_close(l);
 		return;

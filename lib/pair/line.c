@@ -25,6 +25,35 @@ enum line_result line_read(struct line_reader *r, const char *octets, size_t len
 	return LINE_PART;
 }
 
+bool line_word(const char **rest, char *word, size_t size)
+{
+	size_t len = *rest != NULL ? strcspn(*rest, " ") : 0;
+
+	if (len == 0 || len >= size)
+		return false;
+	memcpy(word, *rest, len);
+	word[len] = '\0';
+	*rest = (*rest)[len] == ' ' ? *rest + len + 1 : NULL;
+	return true;
+}
+
+bool line_number(const char **rest, uint64_t *n, uint64_t max)
+{
+	char digits[21];
+
+	if (!line_word(rest, digits, sizeof(digits)))
+		return false;
+	*n = 0;
+	for (const char *p = digits; *p != '\0'; p++) {
+		uint64_t digit = (uint64_t)(*p - '0');
+
+		if (*p < '0' || *p > '9' || digit > max || *n > (max - digit) / 10)
+			return false;
+		*n = *n * 10 + digit;
+	}
+	return true;
+}
+
 int line_queue_init(struct line_queue *q, size_t size)
 {
 	*q = (struct line_queue){.octets = malloc(size), .size = size};

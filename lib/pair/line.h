@@ -26,6 +26,15 @@ enum line_result {
 // Reads octets of one line. *used: how many. After LINE_WHOLE the next call begins another line.
 enum line_result line_read(struct line_reader *r, const char *octets, size_t len, size_t *used);
 
+// --- words of a line, with one blank in between ---
+
+// Takes the next word, copied with NUL after it. *rest: the line after the words that were taken;
+// NULL after the last one. False: there is no word, or it has more than size - 1 octets.
+bool line_word(const char **rest, char *word, size_t size);
+
+// The same of a number in decimal digits, from 0 to max.
+bool line_number(const char **rest, uint64_t *n, uint64_t max);
+
 // --- lines that wait ---
 
 // A ring of lines with their ends.

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "line.h"
+
 static const char *const words[] = {
 	[MESSAGE_HELLO] = "hello ",
 	[MESSAGE_ALIVE] = "alive ",
@@ -39,44 +41,6 @@ size_t pair_beacon_write(char *line, size_t size, const struct pair_beacon *b)
 		line, size, "beacon %u member=%u deaf=%u", PAIR_PROTOCOL, b->member, b->deaf_ms);
 }
 
-// Reads digits of a number up to max. Returns the text after them, NULL if there is no such number.
-static const char *number_read(uint64_t *n, const char *text, uint64_t max)
-{
-	const char *p = text;
-
-	for (*n = 0; *p >= '0' && *p <= '9'; p++) {
-		uint64_t digit = (uint64_t)(*p - '0');
-
-		if (digit > max || *n > (max - digit) / 10)
-			return NULL;
-		*n = *n * 10 + digit;
-	}
-	return p > text ? p : NULL;
-}
-
-// Reads a number and the blank after it; the last one has none.
-static bool number_next(uint64_t *n, const char **text, bool last)
-{
-	const char *end = number_read(n, *text, UINT64_MAX);
-
-	if (end == NULL || *end != (last ? '\0' : ' '))
-		return false;
-	*text = end + !last;
-	return true;
-}
-
-// Copies a word, which has at least one octet. Returns the text after it and the blank, or NULL.
-static const char *word_read(char *word, size_t size, const char *text)
-{
-	size_t len = strcspn(text, " ");
-
-	if (len == 0 || len >= size)
-		return NULL;
-	memcpy(word, text, len);
-	word[len] = '\0';
-	return text + len + (text[len] == ' ');
-}
-
 // The text after "NAME=", or NULL.
 static const char *value_of(const char *text, const char *name)
 {
@@ -91,73 +55,82 @@ static bool config_is_right(const char *text)
 {
 	char word[PAIR_CONFIG_MAX];
 
+	if (*text == '\0')
+		return true;
 	if (strlen(text) >= PAIR_CONFIG_MAX)
 		return false;
-	while (*text != '\0') {
-		const char *next = word_read(word, sizeof(word), text);
-		const char *equals = next != NULL ? strchr(word, '=') : NULL;
+	while (text != NULL) {
+		const char *equals =
+			line_word(&text, word, sizeof(word)) ? strchr(word, '=') : NULL;
 
 		if (equals == NULL || equals == word || equals[1] == '\0')
 			return false;
-		text = next;
 	}
 	return true;
 }
 
+// Takes "NAME=VALUE", whose value is a word, or a number.
+static bool value_word(const char **rest, const char *name, char *word, size_t size)
+{
+	*rest = value_of(*rest, name);
+	return line_word(rest, word, size);
+}
+
+static bool value_number(const char **rest, const char *name, uint32_t *n, uint32_t max)
+{
+	uint64_t number;
+
+	*rest = value_of(*rest, name);
+	if (!line_number(rest, &number, max))
+		return false;
+	*n = (uint32_t)number;
+	return true;
+}
+
+static bool member_read(const char **rest, uint32_t *member)
+{
+	return value_number(rest, "member", member, 2) && *member > 0;
+}
+
 bool pair_hello_read(struct pair_hello *h, const char *line)
 {
-	uint64_t protocol, member;
-	const char *p = number_read(&protocol, line + strlen(words[MESSAGE_HELLO]), UINT32_MAX);
+	const char *rest = line + strlen(words[MESSAGE_HELLO]);
+	uint64_t protocol;
 
 	*h = (struct pair_hello){0};
-	if (p == NULL || (*p != ' ' && *p != '\0'))
+	if (!line_number(&rest, &protocol, UINT32_MAX))
 		return false;
 	h->protocol = (uint32_t)protocol;
 	if (protocol != PAIR_PROTOCOL)
 		return true;
-	p = value_of(p + (*p == ' '), "member");
-	p = p != NULL ? number_read(&member, p, 2) : NULL;
-	if (p == NULL || *p != ' ' || member == 0)
+	if (!member_read(&rest, &h->member) ||
+		!value_word(&rest, "name", h->name, sizeof(h->name)) ||
+		!value_word(&rest, "version", h->version, sizeof(h->version)) || rest == NULL ||
+		!config_is_right(rest))
 		return false;
-	h->member = (uint32_t)member;
-	p = value_of(p + 1, "name");
-	p = p != NULL ? word_read(h->name, sizeof(h->name), p) : NULL;
-	p = value_of(p, "version");
-	p = p != NULL ? word_read(h->version, sizeof(h->version), p) : NULL;
-	if (p == NULL || !config_is_right(p))
-		return false;
-	strcpy(h->config, p);
+	strcpy(h->config, rest);
 	return true;
 }
 
 bool pair_alive_read(struct pair_alive *a, const char *line)
 {
-	const char *p = line + strlen(words[MESSAGE_ALIVE]);
+	const char *rest = line + strlen(words[MESSAGE_ALIVE]);
 
-	return number_next(&a->sent, &p, false) && number_next(&a->taken, &p, false) &&
-	       number_next(&a->seen, &p, true);
+	return line_number(&rest, &a->sent, UINT64_MAX) &&
+	       line_number(&rest, &a->taken, UINT64_MAX) &&
+	       line_number(&rest, &a->seen, UINT64_MAX) && rest == NULL;
 }
 
 bool pair_beacon_read(struct pair_beacon *b, const char *line)
 {
-	static const char begin[] = "beacon ";
-	uint64_t protocol, member, deaf;
-	const char *p = NULL;
+	const char *rest = line;
+	char word[sizeof("beacon")];
+	uint64_t protocol;
 
-	if (strncmp(line, begin, strlen(begin)) == 0)
-		p = number_read(&protocol, line + strlen(begin), UINT32_MAX);
-	if (p == NULL || protocol != PAIR_PROTOCOL || *p != ' ')
-		return false;
-	p = value_of(p + 1, "member");
-	p = p != NULL ? number_read(&member, p, 2) : NULL;
-	if (p == NULL || member == 0 || *p != ' ')
-		return false;
-	p = value_of(p + 1, "deaf");
-	p = p != NULL ? number_read(&deaf, p, UINT32_MAX) : NULL;
-	if (p == NULL || *p != '\0')
-		return false;
-	*b = (struct pair_beacon){(uint32_t)member, (uint32_t)deaf};
-	return true;
+	return line_word(&rest, word, sizeof(word)) && strcmp(word, "beacon") == 0 &&
+	       line_number(&rest, &protocol, UINT32_MAX) && protocol == PAIR_PROTOCOL &&
+	       member_read(&rest, &b->member) &&
+	       value_number(&rest, "deaf", &b->deaf_ms, UINT32_MAX) && rest == NULL;
 }
 
 bool pair_config_read(char config[PAIR_CONFIG_MAX], const char *line)

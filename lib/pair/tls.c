@@ -162,18 +162,18 @@ static const char *alert_text(int reason)
 	}
 }
 
-bool tls_why(char why[TLS_WHY_MAX])
+bool tls_why(char *why, size_t size)
 {
 	unsigned long error = ERR_peek_error();
 	const char *text = alert_text(ERR_GET_REASON(error));
 	int system = errno;
 
 	if (text != NULL)
-		snprintf(why, TLS_WHY_MAX, "%s", text);
+		snprintf(why, size, "%s", text);
 	else if (error != 0 && ERR_reason_error_string(error) != NULL)
-		snprintf(why, TLS_WHY_MAX, "TLS: %s", ERR_reason_error_string(error));
+		snprintf(why, size, "TLS: %s", ERR_reason_error_string(error));
 	else
-		snprintf(why, TLS_WHY_MAX, "%s", strerror(system));
+		snprintf(why, size, "%s", strerror(system));
 	ERR_clear_error();
 	return text != NULL;
 }

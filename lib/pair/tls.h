@@ -10,8 +10,6 @@
 
 #include <openssl/ssl.h>
 
-#define TLS_WHY_MAX 160
-
 struct tls {
 	SSL_CTX *ctx;
 	EVP_PKEY *key, *peer_key;
@@ -43,8 +41,9 @@ enum tls_result tls_handshake(SSL *ssl);
 enum tls_result tls_read(SSL *ssl, char *octets, size_t size, size_t *n);
 enum tls_result tls_write(SSL *ssl, const char *octets, size_t len);
 
-// Right after TLS_FAILED: writes why. Returns whether one end refuses the other's certificate.
-bool tls_why(char why[TLS_WHY_MAX]);
+// Right after TLS_FAILED: writes why, in up to size octets. Returns whether one end refuses the
+// other's certificate.
+bool tls_why(char *why, size_t size);
 
 #define TLS_SIGNATURE_MAX 1024
 

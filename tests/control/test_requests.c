@@ -30,15 +30,16 @@ static bool io_take(
 		.len = strlen(next),
 		.uid = 5,
 		.pid = 6,
-		.may_change = next_may_change};
+		.may_change = next_may_change,
+		.from = &desk};
 	next = NULL;
 	return true;
 }
 
-static void io_answer(
-	const struct control_request *request, const char *s, const char *t, uint64_t now_ms)
+static void io_answer(void *arg, const struct control_request *request, const char *s,
+	const char *t, uint64_t now_ms)
 {
-	(void)request, (void)now_ms;
+	(void)arg, (void)request, (void)now_ms;
 	snprintf(status, sizeof(status), "%s", s);
 	snprintf(text, sizeof(text), "%s", t);
 }
@@ -46,7 +47,7 @@ static void io_answer(
 static bool io_subscribe(const struct control_request *request, const char *t)
 {
 	if (!subscribers_full)
-		io_answer(request, "events", t, 0);
+		io_answer(NULL, request, "events", t, 0);
 	return !subscribers_full;
 }
 

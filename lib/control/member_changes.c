@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "member_changes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/random.h>
+
+#include "channel.h"
+#include "event_log.h"
+#include "hex.h"
+#include "line.h"
+#include "log.h"
+
+#define REQUEST_MAX (64 * 1024) // octets, as a client may send
+#define PART_MAX    448         // octets of a request in a line
+#define AHEAD_MAX   64          // changes that the other one has not made yet
+#define WHY_MAX     256
+
+// A request of a journal, or one that has been received.
+struct request {
+	STAILQ_ENTRY(request) next;
+	uint64_t number;
+	uint64_t process; // of the other member, that it was learnt from; 0: of an operator
+	size_t len;
+	char text[]; // ends with NUL
+};
+
+STAILQ_HEAD(requests, request);
+
+struct member_changes {
+	uint64_t process, other; // 0: not known
+	struct requests journal;
+	size_t octets;     // in it
+	uint64_t last;     // number of the last request that was in it,
+	uint64_t lost;     // of the last one that there was no room for any more,
+	uint64_t digested; // and of the last one whose change is in the digest
+	// To the other one, on the present connection.
+	bool begun;           // it has reported its state
+	bool same;            // the configurations were the same at the begin
+	bool reported;        // its own state has been sent
+	uint64_t taken, sent; // numbers of the last one that it has, and that was sent,
+	size_t offset;        // and octets of the next one that were
+	// From the other one.
+	uint64_t done;           // number of its last request that was served
+	uint64_t received;       // the same of the requests that wait
+	struct requests waiting; // for their turn
+	unsigned int n_waiting;
+	struct request *arriving; // parts of the next one; NULL: there are none
+	size_t arrived;           // octets of it
+	char refused[WHY_MAX];    // a line to be sent; empty: there is none
+};
+
+static struct request *request_new(size_t len)
+{
+	struct request *r = calloc(1, sizeof(*r) + len + 1);
+
+	if (r != NULL)
+		r->len = len;
+	return r;
+}
+
+static void request_free(struct request *r)
+{
+	if (r != NULL)
+		explicit_bzero(r, sizeof(*r) + r->len);
+	free(r);
+}
+
+static void requests_free(struct requests *all)
+{
+	struct request *r;
+
+	while ((r = STAILQ_FIRST(all)) != NULL) {
+		STAILQ_REMOVE_HEAD(all, next);
+		request_free(r);
+	}
+}
+
+struct member_changes *member_changes_new(void)
+{
+	struct member_changes *m = calloc(1, sizeof(*m));
+
+	if (m == NULL)
+		return NULL;
+	STAILQ_INIT(&m->journal);
+	STAILQ_INIT(&m->waiting);
+	while (m->process == 0)
+		if (getrandom(&m->process, sizeof(m->process), 0) != sizeof(m->process)) {
+			free(m);
+			return NULL;
+		}
+	return m;
+}
+
+void member_changes_free(struct member_changes *m)
+{
+	if (m == NULL)
+		return;
+	requests_free(&m->journal);
+	requests_free(&m->waiting);
+	request_free(m->arriving);
+	free(m);
+}
+
+// --- the journal ---
+
+static void journal_shorten(struct member_changes *m)
+{
+	struct request *r;
+
+	while (m->octets > MEMBER_JOURNAL_MAX && (r = STAILQ_FIRST(&m->journal)) != NULL) {
+		STAILQ_REMOVE_HEAD(&m->journal, next);
+		m->octets -= r->len;
+		m->lost = r->number;
+		request_free(r);
+	}
+}
+
+void member_changes_note(struct control *c, const struct control_request *asked, bool new_keys,
+	const char *name, const char *text)
+{
+	static const char form[] = "%schange %s\n%s";
+	struct member_changes *m = c->member.changes;
+	const char *declared = new_keys ? "new-keys " : "";
+	struct request *r;
+
+	if (m == NULL)
+		return;
+	r = request_new((size_t)snprintf(NULL, 0, form, declared, name, text));
+	m->last++;
+	if (r == NULL) {
+		m->lost = m->last;
+		return;
+	}
+	snprintf(r->text, r->len + 1, form, declared, name, text);
+	r->number = m->last;
+	r->process = member_has_asked(asked) ? m->other : 0;
+	STAILQ_INSERT_TAIL(&m->journal, r, next);
+	m->octets += r->len;
+	journal_shorten(m);
+}
+
+void member_changes_clear(struct control *c)
+{
+	struct member_changes *m = c->member.changes;
+
+	if (m == NULL)
+		return;
+	requests_free(&m->journal);
+	m->octets = 0;
+	m->offset = 0;
+	m->lost = 0;
+	m->sent = m->last;
+}
+
+void member_changes_digest(struct control *c)
+{
+	if (c->member.changes != NULL)
+		c->member.changes->digested = c->member.changes->last;
+}
+
+// --- to the other one ---
+
+void member_changes_connected(struct control *c, bool same)
+{
+	struct member_changes *m = c->member.changes;
+
+	m->begun = m->reported = false;
+	m->same = same;
+	m->offset = 0;
+	request_free(m->arriving);
+	m->arriving = NULL;
+}
+
+static bool send_line(struct control *c, const char *line, int len)
+{
+	return channel_send(c->member.channel, line, (size_t)len);
+}
+
+static bool state_send(struct control *c)
+{
+	const struct member_changes *m = c->member.changes;
+	char line[80];
+
+	return send_line(c, line,
+		snprintf(line, sizeof(line), "changes %" PRIu64 " %" PRIu64 " %" PRIu64, m->process,
+			m->other, m->done));
+}
+
+static bool refusal_send(struct control *c)
+{
+	struct member_changes *m = c->member.changes;
+
+	if (m->refused[0] != '\0' && !send_line(c, m->refused, (int)strlen(m->refused)))
+		return false;
+	m->refused[0] = '\0';
+	return true;
+}
+
+// The next request that the other one lacks. NULL: there is none.
+static const struct request *next_of(struct member_changes *m)
+{
+	const struct request *r;
+
+	STAILQ_FOREACH(r, &m->journal, next)
+	{
+		if (r->number > m->sent && r->process != m->other)
+			return r;
+		m->sent = RTE_MAX(m->sent, r->number); // it was learnt from there
+	}
+	return NULL;
+}
+
+// False: there was no room.
+static bool request_send(struct control *c, const struct request *r)
+{
+	struct member_changes *m = c->member.changes;
+	char line[2 * PART_MAX + 80];
+	bool room = true;
+
+	while (m->offset < r->len && room) {
+		size_t n = RTE_MIN(r->len - m->offset, (size_t)PART_MAX);
+		int at = snprintf(line, sizeof(line), "change %" PRIu64 " %zu %zu ", r->number,
+			m->offset, r->len);
+
+		hex_format(line + at, (const uint8_t *)r->text + m->offset, n);
+		room = send_line(c, line, at + 2 * (int)n);
+		m->offset += room ? n : 0;
+	}
+	explicit_bzero(line, sizeof(line)); // keys
+	if (!room)
+		return false;
+	m->offset = 0;
+	m->sent = r->number;
+	return true;
+}
+
+// Requests that the other one has not served, as far as is known.
+static unsigned int in_flight(const struct member_changes *m)
+{
+	const struct request *r;
+	unsigned int n = 0;
+
+	STAILQ_FOREACH(r, &m->journal, next)
+	n += r->number > m->taken && r->number <= m->sent && r->process != m->other;
+	return n;
+}
+
+static void requests_send(struct control *c)
+{
+	struct member_changes *m = c->member.changes;
+	const struct request *r;
+
+	for (unsigned int n = in_flight(m); n < AHEAD_MAX; n++) {
+		r = next_of(m);
+		if (r == NULL || !request_send(c, r))
+			return;
+	}
+}
+
+void member_changes_send(struct control *c, bool state)
+{
+	struct member_changes *m = c->member.changes;
+
+	if (m == NULL)
+		return;
+	if (state || !m->reported)
+		m->reported = state_send(c);
+	if (refusal_send(c) && m->begun)
+		requests_send(c);
+}
+
+// --- from the other one ---
+
+// The last change that another process has no need of: it has read its file, which has all if the
+// configurations are the same, else those before the journal.
+static uint64_t needless(const struct member_changes *m)
+{
+	if (m->same)
+		return m->digested;
+	if (m->lost > 0) {
+		log_warn("the other gateway of the pair lacks changes at run time, of which there "
+			 "were too many to keep: see culvertctl show members");
+		return m->last;
+	}
+	return STAILQ_EMPTY(&m->journal) ? m->last : STAILQ_FIRST(&m->journal)->number - 1;
+}
+
+static bool begin_anew(struct control *c)
+{
+	struct member_changes *m = c->member.changes;
+	char line[40];
+
+	m->sent = needless(m);
+	return send_line(c, line, snprintf(line, sizeof(line), "same %" PRIu64, m->sent));
+}
+
+static bool state_learn(struct control *c, const char *rest)
+{
+	struct member_changes *m = c->member.changes;
+	uint64_t other, process, number;
+
+	if (!line_number(&rest, &other, UINT64_MAX) || other == 0 ||
+		!line_number(&rest, &process, UINT64_MAX) ||
+		!line_number(&rest, &number, UINT64_MAX) || rest != NULL ||
+		(process == m->process && number > m->last))
+		return false;
+	if (other != m->other) {
+		m->other = other;
+		m->done = m->received = 0;
+		m->reported = false;
+		requests_free(&m->waiting);
+		m->n_waiting = 0;
+	}
+	m->taken = process == m->process ? number : 0;
+	if (m->begun)
+		return true;
+	m->sent = m->taken;
+	m->begun = process == m->process || begin_anew(c);
+	return true;
+}
+
+static bool same_learn(struct member_changes *m, const char *rest)
+{
+	uint64_t number;
+
+	if (!line_number(&rest, &number, UINT64_MAX) || rest != NULL)
+		return false;
+	if (number > m->received) {
+		m->done = m->received = number;
+		m->reported = false;
+	}
+	return true;
+}
+
+static void arrive(struct member_changes *m, uint64_t number)
+{
+	struct request *r = m->arriving;
+
+	m->arriving = NULL;
+	m->received = r->number = number;
+	STAILQ_INSERT_TAIL(&m->waiting, r, next);
+	m->n_waiting++;
+}
+
+// The parts of a request follow in their order: others are a mistake.
+static bool part_learn(struct member_changes *m, const char *rest)
+{
+	uint64_t number, offset, len;
+	int n;
+
+	if (!line_number(&rest, &number, UINT64_MAX) || !line_number(&rest, &offset, REQUEST_MAX) ||
+		!line_number(&rest, &len, REQUEST_MAX) || rest == NULL ||
+		strspn(rest, "0123456789abcdef") != strlen(rest))
+		return false;
+	if (number <= m->received || m->n_waiting == AHEAD_MAX || m->other == 0)
+		return true;
+	if (offset == 0) {
+		request_free(m->arriving);
+		m->arriving = request_new(len);
+		m->arrived = 0;
+	}
+	if (m->arriving == NULL || len != m->arriving->len || offset != m->arrived ||
+		strlen(rest) > 2 * (len - offset))
+		return true;
+	n = hex_parse((uint8_t *)m->arriving->text + offset, len - offset, rest);
+	if (n <= 0)
+		return true;
+	m->arrived += (size_t)n;
+	if (m->arrived == len)
+		arrive(m, number);
+	return true;
+}
+
+static bool refusal_learn(const char *rest)
+{
+	uint64_t number;
+
+	if (!line_number(&rest, &number, UINT64_MAX) || rest == NULL)
+		return false;
+	event_post(MEMBER_REFUSED, EVENT_TEXT(rest));
+	return true;
+}
+
+bool member_changes_learn(struct control *c, const char *line)
+{
+	struct member_changes *m = c->member.changes;
+	char word[sizeof("changes")];
+	const char *rest = line;
+
+	if (m == NULL || !line_word(&rest, word, sizeof(word)) || rest == NULL)
+		return false;
+	if (strcmp(word, "changes") == 0)
+		return state_learn(c, rest);
+	if (strcmp(word, "same") == 0)
+		return same_learn(m, rest);
+	if (strcmp(word, "change") == 0)
+		return part_learn(m, rest);
+	return strcmp(word, "refused") == 0 && refusal_learn(rest);
+}
+
+bool member_changes_take(struct control *c, struct control_request *request)
+{
+	struct member_changes *m = c->member.changes;
+	struct request *r = m != NULL ? STAILQ_FIRST(&m->waiting) : NULL;
+
+	if (r == NULL)
+		return false;
+	*request = (struct control_request){
+		.text = malloc(r->len + 1), .len = r->len, .may_change = true};
+	if (request->text == NULL)
+		return false; // the next time
+	memcpy(request->text, r->text, r->len + 1);
+	STAILQ_REMOVE_HEAD(&m->waiting, next);
+	m->n_waiting--;
+	m->done = r->number;
+	m->reported = false;
+	request_free(r);
+	return true;
+}
+
+void member_changes_answer(struct control *c, const char *status, const char *text)
+{
+	struct member_changes *m = c->member.changes;
+	int len;
+
+	if (m == NULL || strcmp(status, "refused") != 0)
+		return;
+	len = snprintf(m->refused, sizeof(m->refused), "refused %" PRIu64 " ", m->done);
+	for (const char *p = text; *p != '\0' && *p != '\n' && len + 1 < WHY_MAX; p++)
+		m->refused[len++] = (char)(*p >= ' ' && *p <= '~' ? *p : '?');
+	m->refused[len] = '\0';
+	log_warn("a change of the other gateway of the pair is refused here: %.*s",
+		(int)strcspn(text, "\n"), text);
+}
