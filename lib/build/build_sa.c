@@ -40,7 +40,7 @@ static struct sa *take(const struct snapshot *s, const struct conf *conf, const 
 		.auth_key = c->auth_key,
 		.engine = conf->engine,
 		.n_workers = conf->n_workers,
-		.member = sa_options_group(&c->opt) == 0 ? conf->pair_member : 0, // IKE: new keys
+		.member = conf->pair_member,
 	};
 
 	if (c->opt.direction == SA_OUT) {

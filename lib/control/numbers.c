@@ -29,12 +29,6 @@
 #define RATE_MAX      (UINT64_C(1) << 36)
 #define LEFT_OUT_MAX  (UINT64_C(1) << 31) // a peer with ESN can follow twice that (RFC 4303 A2.2)
 
-// IKE negotiates other keys with each member.
-static bool is_shared(const struct sa *sa)
-{
-	return sa_options_group(&sa->opt) == 0;
-}
-
 static bool is_active(const struct sa *sa)
 {
 	return sa->local_unusable == DROP_NONE;
@@ -97,8 +91,6 @@ void numbers_tick(struct control *c, uint64_t now_ms)
 
 	for (unsigned int i = 0; c->conf->pair_member != 0 && (sa = sa_list_at(sas, i)) != NULL;
 		i++) {
-		if (!is_shared(sa))
-			continue;
 		if (sa->opt.direction == SA_OUT)
 			out_tick(sa_out_of(sa), now_ms);
 		if (!sa->record->in_file) // else reserve.h does it
@@ -122,8 +114,6 @@ unsigned int numbers_report(struct sa *sa, bool always, char line[NUMBERS_LINE_M
 	bool out = sa->opt.direction == SA_OUT;
 	char name[MEMBER_SA_STRLEN];
 
-	if (!is_shared(sa))
-		return 0;
 	if (!out)
 		in_tick(sa);
 	if ((r->claimed == r->reported && !always) || (r->claimed == 0 && r->learnt == 0))
@@ -214,7 +204,7 @@ bool numbers_learn(struct control *c, const char *line)
 		!line_number(&rest, &theirs, UINT64_MAX) || !line_number(&rest, &own, UINT64_MAX) ||
 		!line_number(&rest, &rate, UINT64_MAX) || rest != NULL)
 		return false;
-	if (sa == NULL || !is_shared(sa))
+	if (sa == NULL)
 		return true;
 	sa->record->learnt_rate = RTE_MIN(rate, RATE_MAX);
 	if (out)
@@ -261,7 +251,7 @@ void numbers_take_over(
 	if (c->conf->pair_member == 0)
 		return;
 	for (unsigned int i = 0; (sa = sa_list_at(sas, i)) != NULL; i++) {
-		if (!is_shared(sa) || !group_has(g, &sa->opt.local))
+		if (!group_has(g, &sa->opt.local))
 			continue;
 		if (sa->opt.direction == SA_OUT)
 			out_take_over(sa_out_of(sa), silent_ms);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sequence numbers and replay windows of keys that both members of a pair have. Each member sends
-// with blocks of numbers of its own (lib/model/number_block.h), and reports to the other one up to
-// where they are in use, and which its windows have accepted. So a standby is always ready to
-// continue above all that were used, and accepts none that was accepted (RFC 4303 3.3.3, 3.4.3). A
-// report decides only where it continues: no number is used twice if there is none, or a wrong one.
+// Sequence numbers and replay windows of keys that both members of a pair have: those of the
+// configuration, and those of IKE that its daemons give to each other. Each member sends with
+// blocks of numbers of its own (lib/model/number_block.h), and reports to the other one up to where
+// they are in use, and which its windows have accepted. So a standby is always ready to continue
+// above all that were used, and accepts none that was accepted (RFC 4303 3.3.3, 3.4.3). A report
+// decides only where it continues: no number is used twice if there is none, or a wrong one.
 // Control thread, with the gateway's lock. Nothing happens without `pair` in the configuration.
 #pragma once
 

@@ -76,6 +76,8 @@ bool role_set(struct control *c, const char *name, enum conf_role role, uint64_t
 	if (role == CONF_ACTIVE)
 		numbers_take_over(c, &c->conf->groups[g - c->groups.item],
 			member_silent_ms(c, g, now_ms), now_ms);
+	else // an SA that sends since the last tick has numbers to report
+		numbers_tick(c, now_ms);
 	begin(c, (unsigned int)(g - c->groups.item), role, now_ms);
 	address_apply(c, c->snapshot);
 	roles_decide_flows(c);
