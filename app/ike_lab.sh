@@ -7,6 +7,7 @@
 ike_plugins=/usr/lib/ipsec/plugins
 ike_plugin=$lab_build/app/charon/libstrongswan-kernel-culvert.so
 declare -A ike_pid=()
+ike_also= # more plugins
 ike_more= # settings of charon's
 ike_chd=2 # level of the log about CHILD_SAs; with 4 it has their keys
 
@@ -65,6 +66,7 @@ ike_config()
 			{ name = "rest"; action = "discard"; }
 		);
 		ike = { via = [ "169.254.7.2"$via6 ]; before = "rest"; };
+		${lab_extra[$g]-}
 	END
 }
 
@@ -79,7 +81,7 @@ ike_settings()
 	rm -f "$dir/log"
 	cat >"$dir/strongswan.conf" <<-END
 		charon-systemd {
-			load = random nonce aes sha1 sha2 hmac kdf gcm mgf1 openssl ml pem pkcs1 pkcs8 pubkey x509 gmp drbg $plugin kernel-netlink socket-default vici
+			load = random nonce aes sha1 sha2 hmac kdf gcm mgf1 openssl ml pem pkcs1 pkcs8 pubkey x509 gmp drbg $plugin kernel-netlink socket-default vici $ike_also
 			install_virtual_ip = no
 			install_routes = $routes
 			delete_rekeyed_delay = 1
@@ -113,12 +115,13 @@ ike_start()
 	ike_launch "$1"
 }
 
-# NAMESPACE: starts a charon there with the settings written.
+# NAMESPACE: starts a charon there with the settings written. If it has a folder run, that is its /run.
 ike_launch()
 {
 	local dir=$lab_dir/swan-$1
 	spawn "$1" env STRONGSWAN_CONF="$dir/strongswan.conf" SWANCTL_DIR="$dir/swanctl" sh -c \
-		"mount --bind $dir/plugins $ike_plugins && exec /usr/sbin/charon-systemd" >"$dir/out" 2>&1
+		"mount --bind $dir/plugins $ike_plugins && if [ -d $dir/run ]; then mount --bind /run/dpdk $dir/run/dpdk &&
+		mount --rbind $dir/run /run; fi && exec /usr/sbin/charon-systemd" >"$dir/out" 2>&1
 	ike_started "$1"
 }
 

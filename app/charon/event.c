@@ -9,8 +9,7 @@
 
 #define RETRY_S 1 // between attempts to subscribe
 
-// charon renews the SA, or after the hard limit makes another.
-static void expire(const struct kernel_sa *sa, bool hard)
+void sa_expire(const struct kernel_sa *sa, bool hard)
 {
 	charon->kernel->expire(charon->kernel, IPPROTO_ESP, htonl(sa->spi), sa->dst, hard);
 }
@@ -24,7 +23,7 @@ static void expired(struct kernel *k, const char *event, bool hard)
 	k->mutex->lock(k->mutex);
 	sa = name[0] != '\0' ? sa_named(k, name) : NULL;
 	if (sa != NULL)
-		expire(sa, hard);
+		sa_expire(sa, hard);
 	k->mutex->unlock(k->mutex);
 }
 
@@ -65,44 +64,72 @@ static void moved(struct kernel *k, const char *event)
 	remote->destroy(remote);
 }
 
-// Tells charon to renew all SAs; gone: the gateway has lost them. Returns their number.
-static unsigned int expire_all(struct kernel *k, bool gone)
+// Any of the events that were not read in time may have been the only one about an SA that expires.
+static void missed(struct kernel *k)
+{
+	enumerator_t *e;
+	struct kernel_sa *sa;
+
+	k->mutex->lock(k->mutex);
+	e = k->sas->ht.create_enumerator(&k->sas->ht);
+	while (e->enumerate(e, NULL, &sa))
+		if (sa->inbound && sa->name[0] != '\0')
+			sa_expire(sa, false);
+	e->destroy(e);
+	k->mutex->unlock(k->mutex);
+	DBG1(DBG_KNL, "culvert: events of the gateway are lost, all SAs are renewed");
+}
+
+// The gateway has stopped, with all of charon's objects. Another one may get SAs before this plugin
+// has its events.
+static void stopped(struct kernel *k)
+{
+	enumerator_t *e;
+	struct kernel_sa *sa;
+
+	k->mutex->lock(k->mutex);
+	kernel_unclaim(k);
+	k->ready = false;
+	e = k->sas->ht.create_enumerator(&k->sas->ht);
+	while (e->enumerate(e, NULL, &sa)) {
+		sa->lost |= sa->name[0] != '\0';
+		sa->name[0] = '\0';
+	}
+	e->destroy(e);
+	k->mutex->unlock(k->mutex);
+	DBG1(DBG_KNL, "culvert: the gateway has stopped");
+}
+
+// Tells charon to make other SAs in the place of lost ones. Returns their number. SAs that the
+// other gateway of a pair may use by now are not deleted at the peer.
+static unsigned int lost_expire(struct kernel *k)
 {
 	enumerator_t *e = k->sas->ht.create_enumerator(&k->sas->ht);
+	const bool kept = pair_is_there();
 	struct kernel_sa *sa;
 	unsigned int n = 0;
 
 	while (e->enumerate(e, NULL, &sa)) {
-		if (sa->name[0] == '\0')
+		if (!sa->lost)
 			continue;
-		if (gone)
-			sa->name[0] = '\0';
+		sa->lost = false;
 		n++;
-		if (sa->inbound)
-			expire(sa, gone);
+		if (sa->inbound && kept)
+			sa->renew = true;
+		else if (sa->inbound)
+			sa_expire(sa, true);
 	}
 	e->destroy(e);
 	return n;
 }
 
-// Any of the events that were not read in time may have been the only one about an SA that expires.
-static void missed(struct kernel *k)
-{
-	k->mutex->lock(k->mutex);
-	expire_all(k, false);
-	k->mutex->unlock(k->mutex);
-	DBG1(DBG_KNL, "culvert: events of the gateway are lost, all SAs are renewed");
-}
-
-// The gateway has no object of charon's any more. Until charon has made other SAs, its policies
-// drop.
-static void lost(struct kernel *k)
+// The gateway runs. Until charon has made other SAs, its policies drop.
+static void started(struct kernel *k)
 {
 	unsigned int n;
 
 	k->mutex->lock(k->mutex);
-	k->ready = false;
-	n = expire_all(k, true);
+	n = lost_expire(k);
 	policies_restore(k);
 	k->mutex->unlock(k->mutex);
 	if (n > 0)
@@ -135,10 +162,7 @@ static bool event_take(struct kernel *k, int fd, watcher_event_t ready)
 	char event[GATEWAY_EVENT_MAX];
 
 	if (!gateway_event(fd, event)) {
-		DBG1(DBG_KNL, "culvert: the gateway has stopped");
-		k->mutex->lock(k->mutex);
-		kernel_unclaim(k);
-		k->mutex->unlock(k->mutex);
+		stopped(k);
 		k->events = -1;
 		close(fd);
 		retry_later(k);
@@ -154,6 +178,10 @@ static bool event_take(struct kernel *k, int fd, watcher_event_t ready)
 		missed(k);
 	else if (gateway_event_has(event, "event=", "acquire"))
 		acquire(k, event);
+	else if (gateway_event_has(event, "event=", "group_role"))
+		pair_follow(k);
+	else if (gateway_event_has(event, "event=", "member_up"))
+		pair_renew(k);
 	return TRUE;
 }
 
@@ -164,7 +192,7 @@ void events_start(struct kernel *k)
 		retry_later(k);
 		return;
 	}
-	lost(k);
+	started(k);
 	lib->watcher->add(lib->watcher, k->events, WATCHER_READ, (void *)event_take, k);
 }
 

@@ -58,21 +58,37 @@ bool gateway_change(const char *instance, const char *changes, char **errors)
 	return true;
 }
 
-json_t *gateway_sa(const char *instance, const char *name)
+// NULL: it does not answer.
+static json_t *list(const char *instance, const char *command, const char *filter)
 {
-	json_t *items = json_array(), *sa;
-	char filter[CLIENT_FILTER_MAX];
+	json_t *items = json_array();
 	struct sockaddr_un addr;
+	int fd, ret;
 	pid_t pid;
-	int fd;
 
 	address_of(&addr, instance, "dpdk_telemetry.v2");
 	fd = client_open(&pid, &addr);
-	if (fd >= 0) {
-		snprintf(filter, sizeof(filter), ",name=%s", name);
-		client_list(items, fd, "/culvert/ike_sa", filter);
+	ret = fd < 0 ? fd : client_list(items, fd, command, filter);
+	if (fd >= 0)
 		close(fd);
-	}
+	if (ret == 0)
+		return items;
+	json_decref(items);
+	return NULL;
+}
+
+json_t *gateway_groups(const char *instance)
+{
+	return list(instance, "/culvert/groups", "");
+}
+
+json_t *gateway_sa(const char *instance, const char *name)
+{
+	char filter[CLIENT_FILTER_MAX];
+	json_t *items, *sa;
+
+	snprintf(filter, sizeof(filter), ",name=%s", name);
+	items = list(instance, "/culvert/ike_sa", filter);
 	sa = json_incref(json_array_get(items, 0));
 	json_decref(items);
 	return sa;

@@ -21,6 +21,9 @@ bool gateway_change(const char *instance, const char *changes, char **errors);
 // An SA as culvertctl shows it: an object for json_decref(); NULL if there is none, or no gateway.
 json_t *gateway_sa(const char *instance, const char *name);
 
+// Its groups as culvertctl shows them: an array for json_decref(); NULL if it does not answer.
+json_t *gateway_groups(const char *instance);
+
 #define GATEWAY_EVENT_MAX 1024 // octets of an event with its NUL
 
 // Subscribes to the gateway's events. Returns a descriptor, or -1 if it does not run.

@@ -229,5 +229,6 @@ kernel_ipsec_t *kernel_create(void)
 	ready(this);
 	listener_start(this);
 	events_start(this);
+	pair_start(this);
 	return &this->public;
 }

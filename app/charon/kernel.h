@@ -18,6 +18,8 @@ struct kernel_sa {
 	bool inbound;
 	ipsec_mode_t mode;
 	char name[NAME_SIZE]; // of the gateway's SA; empty: it has none yet
+	bool lost;            // with the gateway that has stopped
+	bool renew;           // see pair.c
 	host_t *src, *dst;
 	uint32_t if_id;             // of the tunnel that it belongs to; 0: it has policies
 	struct kernel_group *group; // NULL: it has no name, or an if_id
@@ -32,7 +34,9 @@ struct kernel {
 	bool ready;      // objects of an earlier charon have been removed
 	hashlist_t *sas; // see sa.c
 	linked_list_t *policies, *groups;
-	int events; // descriptor; -1: not subscribed
+	int events;         // descriptor; -1: not subscribed
+	bool segment_taken; // see pair.c
+	bool stopping;      // charon ends
 };
 
 kernel_ipsec_t *kernel_create(void);
@@ -152,6 +156,23 @@ const char *child_unknown(void);
 void listener_start(struct kernel *k);
 void listener_stop(struct kernel *k);
 
-// event.c: passes the gateway's events to charon from now on, also if the gateway does not run yet.
+// pair.c: the other charon of a pair of gateways. Whether there may be one.
+bool pair_is_there(void);
+void pair_start(struct kernel *k);
+void pair_stop(struct kernel *k);
+
+// IKE_SAs follow the roles of the gateway's groups, which may have changed.
+void pair_follow(struct kernel *k);
+
+// All CHILD_SAs get new keys soon: the other charon may not have all of them.
+void pair_renew(struct kernel *k);
+
+// twice.c: destroys IKE_SAs of which there is another one with the same SPIs.
+void twice_end(void);
+
+// event.c: has charon renew the SA, or, after its hard limit, make another.
+void sa_expire(const struct kernel_sa *sa, bool hard);
+
+// Passes the gateway's events to charon from now on, also if the gateway does not run yet.
 void events_start(struct kernel *k);
 void events_stop(struct kernel *k);

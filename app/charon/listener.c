@@ -42,8 +42,16 @@ static bool child_state_changed(
 	return true;
 }
 
+static bool alert_seen(listener_t *listener, ike_sa_t *ike_sa, alert_t alert, va_list args)
+{
+	if (alert == ALERT_SHUTDOWN_SIGNAL)
+		pair_stop((void *)((char *)listener - offsetof(struct kernel, listener)));
+	return true;
+}
+
 void listener_start(struct kernel *k)
 {
+	k->listener.alert = alert_seen;
 	k->listener.message = message_seen;
 	k->listener.child_state_change = child_state_changed;
 	charon->bus->add_listener(charon->bus, &k->listener);
