@@ -61,7 +61,7 @@ static void the_texts_of_the_files_are_read(void **state)
 	text = conf_dir_read(conf_dir_path("b.crt"));
 	assert_string_equal(c->pair_peer_certificate, text);
 	assert_true(pem_key_fits(c->pair_key, c->pair_certificate));
-	assert_int_equal(c->pair_port, 4510);
+	assert_int_equal(c->pair_port, 4520);
 	free(text);
 	conf_free(c);
 }
