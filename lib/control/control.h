@@ -19,6 +19,7 @@
 #include "build.h"
 #include "conf.h"
 #include "dad.h"
+#include "flow_scan.h"
 #include "listener.h"
 #include "neigh.h"
 #include "path_search.h"
@@ -165,6 +166,7 @@ struct owned_group {
 struct owned_groups {
 	struct owned_group item[CONF_GROUPS_MAX]; // as in the configuration
 	unsigned int n;
+	uint64_t takeover_ms; // when the last one is over; 0: it is, or there was none
 };
 
 // See member.h.
@@ -178,6 +180,9 @@ struct control_member {
 	uint64_t peers_ms;              // endpoints of peers that have changed since are to be sent
 	uint32_t generation;            // of the snapshot whose configuration was compared last,
 	uint64_t digest_ms;             // and when another one may be
+	struct flow_scan scan;          // of the flows that are sent: see member_flows.h
+	uint64_t scan_begun_ms, scan_ms;    // when it has begun, and when it continues
+	uint64_t flows_sent, flows_ignored; // lines; lines of the other one that were not adopted
 };
 
 struct control {

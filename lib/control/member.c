@@ -7,6 +7,7 @@
 #include "channel.h"
 #include "conf_digest.h"
 #include "event_log.h"
+#include "flow_adopt.h"
 #include "log.h"
 #include "member_changes.h"
 
@@ -45,7 +46,7 @@ int member_start(struct control *c)
 	if (rc < 0)
 		log_error("%s:%u: pair: the channel cannot be made: %s", where.file, where.line,
 			rc == -EINVAL ? "TLS does not accept the keys" : strerror(-rc));
-	return rc;
+	return rc == 0 ? flow_inbox_new(c->flows) : rc;
 }
 
 int member_connect(struct control *c, int (*confine)(void *arg), void *arg)

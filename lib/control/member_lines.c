@@ -10,10 +10,12 @@
 #include "line.h"
 #include "member_changes.h"
 #include "member_peers.h"
+#include "member_flows.h"
 #include "numbers.h"
 
-#define TAKE_MS      10 // of a tick, for lines of the other one
-#define REPEAT_TICKS 20 // in which all lines are sent, also unchanged ones
+#define TAKE_MS      10                      // of a tick, for lines of the other one
+#define REPEAT_TICKS 20                      // in which all lines are sent, also unchanged ones
+#define FLOWS_MAX    (CHANNEL_QUEUE_MAX / 4) // octets of them that wait
 
 static bool line_send(struct control *c, const char *line, unsigned int len)
 {
@@ -52,6 +54,21 @@ static bool sas_send(struct control *c, bool all, uint64_t now_ms)
 	return true;
 }
 
+static bool flow_line_send(void *channel, const char *line, size_t len)
+{
+	return channel_send(channel, line, len);
+}
+
+// As many as fill a part of the queue, so that other lines never wait for longer than a tick.
+static void flows_send(struct control *c, uint64_t now_ms)
+{
+	const size_t waiting = channel_waiting(c->member.channel);
+
+	if (waiting < FLOWS_MAX)
+		member_flows_send(
+			c, now_ms, FLOWS_MAX - waiting, flow_line_send, c->member.channel);
+}
+
 static void groups_send(struct control *c, enum conf_role role)
 {
 	char line[CONF_NAME_MAX + 32];
@@ -72,8 +89,10 @@ static void lines_send(struct control *c, bool all, uint64_t now_ms)
 {
 	groups_send(c, CONF_ACTIVE);
 	member_changes_send(c, all);
-	if (sas_send(c, all, now_ms))
-		groups_send(c, CONF_STANDBY);
+	if (!sas_send(c, all, now_ms))
+		return;
+	groups_send(c, CONF_STANDBY);
+	flows_send(c, now_ms);
 }
 
 static bool role_parse(enum conf_role *role, const char *name)
@@ -116,8 +135,8 @@ static void lines_take(struct control *c, uint64_t begin_ms)
 
 	while (c->io->now_ms() <= begin_ms + TAKE_MS && channel_receive(c->member.channel, line)) {
 		c->member.lines_ms = begin_ms;
-		if (!numbers_learn(c, line) && !member_peer_learn(c, line, begin_ms) &&
-			!member_changes_learn(c, line))
+		if (!numbers_learn(c, line) && !member_flows_learn(c, line) &&
+			!member_peer_learn(c, line, begin_ms) && !member_changes_learn(c, line))
 			group_learn(c, line);
 	}
 }
@@ -129,6 +148,7 @@ static void connection_begin(struct control *c)
 
 	channel_state(c->member.channel, &s);
 	member_changes_connected(c, s.config[0] == '\0');
+	member_flows_begin(c);
 	for (unsigned int i = 0; i < c->groups.n; i++)
 		c->groups.item[i].other_known = c->groups.item[i].both = false;
 }

@@ -3,7 +3,9 @@
 
 #include "address.h"
 #include "event_log.h"
+#include "flow_adopt.h"
 #include "group.h"
+#include "member_flows.h"
 #include "member_lines.h"
 #include "numbers.h"
 #include "originate.h"
@@ -62,6 +64,15 @@ static void announce_begin(struct control *c, struct owned_group *g, uint64_t no
 	roles_tick(c, now_ms);
 }
 
+static void take_over(struct control *c, const struct owned_group *g, uint64_t now_ms)
+{
+	numbers_take_over(
+		c, &c->conf->groups[g - c->groups.item], member_silent_ms(c, g, now_ms), now_ms);
+	c->groups.takeover_ms = now_ms + UINT64_C(1000) * c->conf->takeover_s;
+	flow_adopted_keep(c->flows);
+	flow_table_take_over(c->flows, true);
+}
+
 bool role_set(struct control *c, const char *name, enum conf_role role, uint64_t now_ms)
 {
 	struct owned_group *g = group_find(c, name);
@@ -74,11 +85,11 @@ bool role_set(struct control *c, const char *name, enum conf_role role, uint64_t
 		return true;
 	}
 	if (role == CONF_ACTIVE)
-		numbers_take_over(c, &c->conf->groups[g - c->groups.item],
-			member_silent_ms(c, g, now_ms), now_ms);
+		take_over(c, g, now_ms);
 	else // an SA that sends since the last tick has numbers to report
 		numbers_tick(c, now_ms);
 	begin(c, (unsigned int)(g - c->groups.item), role, now_ms);
+	member_flows_begin(c);
 	address_apply(c, c->snapshot);
 	roles_decide_flows(c);
 	member_lines_tick(c, now_ms); // the numbers that it uses now
@@ -106,8 +117,16 @@ void role_defend(struct control *c, const struct ip_addr *addr, uint64_t now_ms)
 		announce_begin(c, g, now_ms);
 }
 
+static void takeover_end(struct control *c)
+{
+	c->groups.takeover_ms = 0;
+	flow_table_take_over(c->flows, false);
+}
+
 void roles_tick(struct control *c, uint64_t now_ms)
 {
+	if (c->groups.takeover_ms != 0 && now_ms >= c->groups.takeover_ms)
+		takeover_end(c);
 	for (unsigned int i = 0; i < c->groups.n; i++) {
 		struct owned_group *g = &c->groups.item[i];
 

@@ -199,17 +199,6 @@ void translate_error(const struct worker *w, const struct pkt *about, struct pkt
 
 // --- new flows ---
 
-// An address of a prefix with the same host as another.
-static struct ip_addr in_prefix(
-	const struct ip_addr *prefix, unsigned int len, const struct ip_addr *host)
-{
-	struct ip_addr a = *prefix;
-
-	for (unsigned int bit = len; bit < 128; bit++)
-		a.b[bit / 8] = (uint8_t)(a.b[bit / 8] | (host->b[bit / 8] & (0x80u >> bit % 8)));
-	return a;
-}
-
 static bool has_ports(uint8_t proto)
 {
 	return proto == IPPROTO_TCP || proto == IPPROTO_UDP;
@@ -258,16 +247,9 @@ static void translate_destination(struct worker *w, const struct pkt *p)
 		return;
 	rule_note(w, rule);
 	w->translating->port_may_change = rule->action == NAT_DESTINATION;
-	to->dst = in_prefix(&rule->first, rule->len, &to->dst);
-	if (rule->port_min != 0 && has_ports(p->ip.proto)) {
-		uint16_t port = rte_be_to_cpu_16(to->dst_port),
-			 first = (uint16_t)rule->match.destination_port.min;
-
-		to->dst_port =
-			rte_cpu_to_be_16(rule->port_min == rule->port_max
-						 ? rule->port_min
-						 : (uint16_t)(rule->port_min + port - first));
-	}
+	to->dst = nat_rule_address(rule, &to->dst);
+	if (has_ports(p->ip.proto))
+		to->dst_port = nat_rule_port(rule, to->dst_port);
 }
 
 // Packets of the host, and of a station with the IKE daemon, which has an own address.
@@ -350,7 +332,7 @@ static enum drop choose_source(struct worker *w, const struct pkt *p, const stru
 		return DROP_NONE;
 	rule_note(w, rule);
 	if (rule->action == NAT_NETMAP)
-		t->to.src = in_prefix(&rule->first, rule->len, &t->to.src);
+		t->to.src = nat_rule_address(rule, &t->to.src);
 	else
 		t->to.src = rule->port ? port_address(w, p) : choose_address(w, rule, &t->to.src);
 	t->of_port = rule->port;

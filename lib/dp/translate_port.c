@@ -25,21 +25,26 @@ static uint32_t max_of(const struct nat_rule *r)
 	return r->port_min != 0 ? r->port_max : UINT16_MAX;
 }
 
+static bool is_served(const struct snapshot *s, rte_be16_t port)
+{
+	return port == RTE_BE16(PORT_IKE) || port == RTE_BE16(PORT_IKE_NATT) ||
+	       (s->udp_ports != NULL && snapshot_has_udp_port(s, port));
+}
+
+bool translate_port_serves(const struct snapshot *s, const struct ip_addr *own, rte_be16_t port)
+{
+	return snapshot_has(s, own) && is_served(s, port);
+}
+
 static bool may_serve(const struct worker *w, const struct pkt *p, const struct ip_addr *own)
 {
 	return p->ip.proto == IPPROTO_UDP && snapshot_has(w->snapshot, own);
 }
 
-static bool is_served(const struct worker *w, rte_be16_t port)
-{
-	return port == RTE_BE16(PORT_IKE) || port == RTE_BE16(PORT_IKE_NATT) ||
-	       (w->snapshot->udp_ports != NULL && snapshot_has_udp_port(w->snapshot, port));
-}
-
 bool translate_serves(
 	const struct worker *w, const struct pkt *p, const struct ip_addr *own, rte_be16_t port)
 {
-	return may_serve(w, p, own) && is_served(w, port);
+	return may_serve(w, p, own) && is_served(w->snapshot, port);
 }
 
 // Adds ports from the next one on to the ports that are tried, below the end.
@@ -50,7 +55,7 @@ static void add(const struct worker *w, const struct pkt *p, struct port_choice 
 	for (; c->n < FLOW_PORTS_AT_ONCE && c->next < end; c->next++) {
 		const rte_be16_t port = rte_cpu_to_be_16((uint16_t)c->next);
 
-		if (!may || !is_served(w, port))
+		if (!may || !is_served(w->snapshot, port))
 			c->port[c->n++] = port;
 	}
 }

@@ -5,6 +5,10 @@
 #include "flow_port.h"
 #include "worker.h"
 
+// Whether programs of this gateway, which peers send to, have the UDP port of an own address: those
+// of IKE and ESP in UDP. False for other addresses. Any thread.
+bool translate_port_serves(const struct snapshot *s, const struct ip_addr *own, rte_be16_t port);
+
 // Whether programs of this gateway, which peers send to, have the port of an own address: those of
 // IKE and ESP in UDP.
 bool translate_serves(

@@ -8,13 +8,19 @@
 
 #define UDP_STREAM_MS 2000 // a flow that is still answered after this is a stream
 
+static bool picks_up(const struct flow_table *t)
+{
+	return atomic_load_explicit(&t->pick_up, memory_order_relaxed) ||
+	       atomic_load_explicit(&t->taken_over, memory_order_relaxed);
+}
+
 static uint32_t begin_tcp(const struct flow_table *t, const struct flow_pkt *p)
 {
 	uint8_t flags = p->tcp_flags & (RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG | RTE_TCP_RST_FLAG);
 
 	if (flags == RTE_TCP_SYN_FLAG)
 		return FLOW_TCP_SYN_SENT | FLOW_SYN(p->dir);
-	if (flags == RTE_TCP_ACK_FLAG && atomic_load_explicit(&t->pick_up, memory_order_relaxed))
+	if (flags == RTE_TCP_ACK_FLAG && picks_up(t))
 		return FLOW_TCP_PICKED_UP | FLOW_PICKED_UP;
 	return 0;
 }

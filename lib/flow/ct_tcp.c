@@ -27,11 +27,30 @@ static enum flow_state tcp_state(uint32_t word)
 		return FLOW_TCP_LAST_ACK;
 	if (fins != 0)
 		return acked != 0 ? FLOW_TCP_CLOSE_WAIT : FLOW_TCP_FIN_WAIT;
-	if ((word & BOTH(FLOW_ACK)) == BOTH(FLOW_ACK))
+	if ((word & BOTH(FLOW_ACK)) == BOTH(FLOW_ACK) || (word & FLOW_LEARNING) != 0)
 		return FLOW_TCP_ESTABLISHED;
 	if ((word & FLOW_PICKED_UP) != 0)
 		return FLOW_TCP_PICKED_UP;
 	return (word & BOTH(FLOW_ACK)) != 0 ? FLOW_TCP_SYN_RECV : FLOW_TCP_SYN_SENT;
+}
+
+bool ct_tcp_is_possible(uint32_t word)
+{
+	return flow_word_state(word) == tcp_state(word | FLOW_LEARNING);
+}
+
+static bool has_taken_over(const struct flow_table *t)
+{
+	return atomic_load_explicit(&t->taken_over, memory_order_relaxed);
+}
+
+// The word without FLOW_LEARNING, if both directions have been seen here and no packets that the
+// other gateway has forwarded are acknowledged any more.
+static uint32_t learning_end(const struct flow_table *t, uint32_t word)
+{
+	if ((word & BOTH(FLOW_ACK)) != BOTH(FLOW_ACK) || has_taken_over(t))
+		return word;
+	return word & ~FLOW_LEARNING;
 }
 
 // Adds facts, unless the entry has meanwhile been taken over by another connection.
@@ -43,7 +62,7 @@ static void facts_add(struct flow_table *t, struct flow *f, const struct flow_pk
 	if (p->dir != flow_word_initiator(word))
 		facts |= FLOW_REPLIED;
 	do {
-		next = word | facts;
+		next = learning_end(t, word | facts);
 		next = (next & ~FLOW_STATE_MASK) | tcp_state(next);
 	} while (next != word && !ct_word_change(t, f, &word, next) &&
 		 (word & FLOW_LIFE_MASK) == life);
@@ -306,7 +325,7 @@ static enum drop on_rst(
 	struct window w = window_of(f, p->dir, word);
 	bool known = (word & FLOW_SYN(p->dir)) != 0, other_known = (word & FLOW_SYN(!p->dir)) != 0;
 
-	if (!known && (word & FLOW_PICKED_UP) == 0) { // the answer to a SYN
+	if (!known && (word & FLOW_UNCHECKED) == 0) { // the answer to a SYN
 		if ((p->tcp_flags & RTE_TCP_ACK_FLAG) == 0 || !acks_syn(f, p))
 			return DROP_TCP_RESET;
 		facts_add(t, f, p, word, FLOW_RESET);
@@ -318,7 +337,7 @@ static enum drop on_rst(
 	}
 	// Nothing to compare with; or it answers an acknowledgement of an old connection
 	// (RFC 9293 3.5.1).
-	if (!other_known || (word & FLOW_PICKED_UP) != 0)
+	if (!other_known || (word & FLOW_UNCHECKED) != 0 || has_taken_over(t))
 		return DROP_NONE;
 	return p->seq - w.left <= w.right - w.left ? DROP_NONE : DROP_TCP_RESET;
 }
@@ -362,28 +381,58 @@ static uint32_t facts_of(const struct flow *f, const struct flow_pkt *p, uint32_
 	return facts;
 }
 
+// A segment of a connection whose SYN was not seen here: windows are not checked, but noted. That
+// of the first segment is scaled, if another gateway has seen the SYN. It may
+// acknowledge octets that the other gateway has forwarded.
+static void segment_note(struct flow *f, const struct flow_pkt *p, uint32_t word)
+{
+	struct flow_tcp *own = &f->tcp[p->dir];
+	const uint8_t scale = atomic_load_explicit(&f->scale[p->dir], memory_order_relaxed);
+
+	if ((word & FLOW_SYN(p->dir)) == 0)
+		direction_begin(f, p->dir, p->seq, p->seq + p->seq_len, p->window, scale);
+	if ((word & FLOW_ACK(p->dir)) == 0)
+		acks_begin(own, p, ct_tcp_window(f, p->dir, p));
+	if ((word & FLOW_LEARNING) != 0 && (word & FLOW_SYN(!p->dir)) != 0)
+		ct_tcp_raise(&f->tcp[!p->dir].end, p->ack);
+}
+
+// After a takeover a segment that does not fit may follow others that the other gateway has
+// forwarded: both directions begin again. False: another worker has changed the state.
+static bool learning_begin(struct flow_table *t, struct flow *f, uint32_t *word)
+{
+	const uint32_t next =
+		(*word & ~(BOTH(FLOW_SYN) | BOTH(FLOW_ACK))) | FLOW_LEARNING | FLOW_REPLIED;
+
+	if (!has_taken_over(t) || !ct_word_change(t, f, word, next))
+		return false;
+	*word = next;
+	return true;
+}
+
 static enum drop on_segment(
 	struct flow_table *t, struct flow *f, const struct flow_pkt *p, uint32_t word)
 {
 	struct flow_tcp *own = &f->tcp[p->dir];
 	bool complete = (word & BOTH(FLOW_ACK)) == BOTH(FLOW_ACK);
+	bool unchecked = (word & FLOW_UNCHECKED) != 0;
 
-	if ((word & FLOW_PICKED_UP) != 0) {
-		// The SYN was not seen, so the window scale is unknown and windows are not checked.
-		if ((word & FLOW_SYN(p->dir)) == 0)
-			direction_begin(f, p->dir, p->seq, p->seq + p->seq_len, p->window, 0);
-		if ((word & FLOW_ACK(p->dir)) == 0)
-			acks_begin(own, p, p->window);
+	if (!unchecked && complete && !ct_tcp_fits(own, &f->tcp[!p->dir], p)) {
+		if (repeats(f, p))
+			return DROP_NONE;
+		unchecked = learning_begin(t, f, &word);
+		if (!unchecked)
+			return DROP_TCP_WINDOW;
+	}
+	if (unchecked) {
+		segment_note(f, p, word);
 	} else if ((word & BOTH(FLOW_SYN)) != BOTH(FLOW_SYN)) {
 		// The other end has an older connection, and acknowledges it (RFC 5961 4.2); the
 		// one that opens has nothing to acknowledge yet.
 		bool answer = p->dir != flow_word_initiator(word) && p->seq_len == 0;
 
 		return answer ? DROP_NONE : DROP_TCP_WINDOW;
-	} else if (complete) {
-		if (!ct_tcp_fits(own, &f->tcp[!p->dir], p))
-			return repeats(f, p) ? DROP_NONE : DROP_TCP_WINDOW;
-	} else if (!handshake_continue(f, p, word)) {
+	} else if (!complete && !handshake_continue(f, p, word)) {
 		return DROP_TCP_WINDOW;
 	}
 	ct_tcp_advance(own, p, ct_tcp_window(f, p->dir, p));

@@ -194,12 +194,24 @@ static void round_begin(struct flow_worker *w, uint64_t redecided)
 	w->redecided_now = redecided;
 }
 
+// The rest, which there is for few entries at few times.
+static void entry_tick_rarely(
+	struct flow_table *t, struct flow_worker *w, struct flow *f, uint32_t now)
+{
+	if (!flow_word_live(flow_word(f)))
+		return;
+	flow_redecide_entry(t, w, f);
+	if (flow_adopted_is_gone(t, f, now) && flow_unlink(t, w, f, now))
+		count(&w->counters.expired);
+}
+
 void flow_tick(struct flow_table *t, unsigned int worker, uint32_t now, unsigned int n)
 {
 	struct flow_worker *w = &t->worker[worker];
 	const uint64_t redecided = atomic_load_explicit(&t->redecided, memory_order_acquire);
 	// Entries without memory so far hold no flows.
 	uint32_t end = RTE_MAX(w->first, RTE_MIN(w->end, load(&t->n_filled) + 1));
+	const bool rarely = redecided != w->redecided || flow_adopted_may_be_gone(t);
 
 	n = RTE_MIN(n * load(&t->rounds), end - w->first); // one round at most
 	flush_begin(t, w, end);
@@ -210,12 +222,14 @@ void flow_tick(struct flow_table *t, unsigned int worker, uint32_t now, unsigned
 		rte_prefetch0(&(f + AHEAD)->dir[0]);
 		rte_prefetch0(&(f + AHEAD)->dir[1]);
 		entry_tick(t, w, f, now);
-		if (unlikely(redecided != w->redecided) && flow_word_live(flow_word(f)))
-			flow_redecide_entry(t, w, f);
+		if (unlikely(rarely))
+			entry_tick_rarely(t, w, f, now);
 		flush_step(t, w);
 		if (++w->cursor >= end)
 			round_begin(w, redecided);
 	}
+	if (t->inbox != NULL && worker == 0)
+		flow_inbox_take(t, w, now);
 	flow_pool_reclaim(t, w);
 }
 

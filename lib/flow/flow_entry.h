@@ -40,7 +40,8 @@ struct flow_state_info {
 extern const struct flow_state_info flow_state_info[FLOW_STATE_COUNT];
 
 // The word of a flow: its state in the low octet, and facts.
-#define FLOW_STATE_MASK 0xffu
+#define FLOW_STATE_MASK 0x7fu
+#define FLOW_LEARNING   (1u << 7)  // TCP of another gateway: its windows are being learnt
 #define FLOW_INITIATOR  (1u << 8)  // the direction that began
 #define FLOW_REPLIED    (1u << 9)  // the other direction has sent
 #define FLOW_COUNTED    (1u << 10) // counts as not established
@@ -49,6 +50,8 @@ extern const struct flow_state_info flow_state_info[FLOW_STATE_COUNT];
 #define FLOW_REMOVED    (1u << 13) // out of the table
 #define FLOW_OF_SOURCE  (1u << 14) // counts against the limit of its source while FLOW_COUNTED
 #define FLOW_TRANSLATED (1u << 15) // has a second key: flow_nat.h
+// Windows are not checked.
+#define FLOW_UNCHECKED (FLOW_PICKED_UP | FLOW_LEARNING)
 // Of TCP, by direction: its sequence numbers are known; it has acknowledged the other's; its FIN
 // was seen; that FIN was acknowledged.
 #define FLOW_SYN(dir)       (1u << (16 + (dir)))
@@ -123,8 +126,12 @@ struct flow {
 	_Atomic uint32_t created; // ms
 	struct flow_tcp tcp[2];   // by direction
 	_Atomic uint8_t scale[2]; // shift of the direction's windows
+	uint8_t reported;         // of the control thread: flow_scan.h
 	_Atomic uint32_t isn[2];  // initial sequence numbers
-	_Atomic uint32_t next_chain;
+	union {
+		_Atomic uint32_t next_chain; // of a chain's first entry
+		_Atomic uint32_t repeated;   // of a live one: flow_adopt.h
+	};
 	// Rarely read.
 	struct flow_key key __rte_cache_aligned; // of packets in the direction that began
 	struct flow_syn syn[2];
@@ -387,7 +394,7 @@ static inline bool flow_word_settled(uint32_t word, unsigned int dir)
 {
 	switch (flow_word_state(word)) {
 	case FLOW_TCP_ESTABLISHED:
-		return (word & FLOW_PICKED_UP) == 0;
+		return (word & FLOW_UNCHECKED) == 0;
 	case FLOW_UDP_STREAM:
 	case FLOW_ICMP_REPLIED:
 	case FLOW_OTHER_REPLIED:

@@ -192,6 +192,8 @@ static void entry_init(struct flow *f, const struct flow_pkt *p, uint32_t holder
 	memset(f->dir, 0, sizeof(f->dir));
 	f->dir[0].key = f->dir[1].key = brief_of(&p->key, p->v4);
 	memset(f->syn, 0, sizeof(f->syn));
+	f->reported = 0;
+	store(&f->repeated, 0);
 	f->hash = p->hash;
 	f->holder = holder;
 	atomic_store_explicit(&f->created, now, memory_order_relaxed);
@@ -315,16 +317,13 @@ static enum drop flow_refuse(struct flow_worker *w, enum drop reason)
 	return reason;
 }
 
-// Whether the holder may add a flow without evicting another's. It must leave room free for the
-// others, so that no number of holders can fill the table.
-static bool may_grow(struct flow_table *t, uint32_t holder)
+bool flow_may_grow(struct flow_table *t, uint32_t holder)
 {
 	return flow_holder_count(&t->holders, holder).flows <
 	       (uint64_t)flow_pool_free(t) * FLOW_HOLDER_SHARE;
 }
 
-// Takes an entry and puts it into the table. Returns as link_entry(), or -ENOMEM.
-static int entry_add(struct flow_table *t, struct flow_worker *w, const struct flow_pkt *p,
+int flow_entry_add(struct flow_table *t, struct flow_worker *w, const struct flow_pkt *p,
 	const struct flow_translation *translation, const struct flow_port_cells *cells,
 	uint32_t word, uint32_t holder, uint32_t now, uint32_t *place)
 {
@@ -380,9 +379,9 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, struct flow_pkt
 	if (limit != 0)
 		word |= FLOW_OF_SOURCE;
 
-	if (!may_grow(t, holder) && !flow_evict(t, w, p->hash, holder, now))
+	if (!flow_may_grow(t, holder) && !flow_evict(t, w, p->hash, holder, now))
 		return flow_refuse(w, DROP_FLOW_TABLE_FULL);
-	rc = entry_add(t, w, p, translation, &cells, word, holder, now, &place);
+	rc = flow_entry_add(t, w, p, translation, &cells, word, holder, now, &place);
 	own = flow_line(t, place ^ p->dir);
 	*flow = flow_of_dir(own);
 	switch (rc) {

@@ -40,6 +40,11 @@ void flow_table_configure(struct flow_table *t, const struct flow_config *c)
 		atomic_store_explicit(&t->timeout[i], c->timeout_s[i] * 1000, memory_order_relaxed);
 }
 
+void flow_table_take_over(struct flow_table *t, bool on)
+{
+	atomic_store_explicit(&t->taken_over, on, memory_order_relaxed);
+}
+
 static uint64_t read_counter(const _Atomic uint64_t *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);

@@ -6,8 +6,6 @@
 #include "icmp.h"
 #include "tcp_option.h"
 
-#define SCALE_MAX 14 // RFC 7323 2.3
-
 // Octets after the IP header that an ICMP error quotes at least (RFC 792; RFC 4443 2.4 c: many
 // more).
 #define QUOTED_MIN 8u
@@ -24,7 +22,7 @@ uint8_t flow_pkt_scale(const struct rte_tcp_hdr *tcp)
 
 	if (option == NULL)
 		return FLOW_NO_SCALE;
-	return option[2] < SCALE_MAX ? option[2] : SCALE_MAX;
+	return option[2] < FLOW_SCALE_MAX ? option[2] : FLOW_SCALE_MAX;
 }
 
 // The type of the query that an ICMP type asks or answers (RFC 792, RFC 950; RFC 4443 4, RFC 4620
@@ -53,6 +51,13 @@ static int icmp_query(uint8_t type, bool v4, bool *reply)
 	default:
 		return -1;
 	}
+}
+
+bool flow_icmp_is_query(uint8_t type, bool v4)
+{
+	bool reply;
+
+	return icmp_query(type, v4, &reply) >= 0 && !reply;
 }
 
 // ICMP of the family, with len octets.

@@ -57,7 +57,8 @@ static __rte_always_inline struct flow_brief flow_brief_of(const struct flow_key
 		(uint64_t)key->addr[0].w[3] << 32 | key->addr[1].w[3], key->q[FLOW_KEY_WORDS - 1]};
 }
 
-#define FLOW_NO_SCALE 0xff
+#define FLOW_SCALE_MAX 14 // RFC 7323 2.3
+#define FLOW_NO_SCALE  0xff
 
 struct flow_pkt {
 	struct flow_key key;
@@ -225,6 +226,9 @@ static __rte_always_inline enum drop flow_pkt_read_v4(struct flow_pkt *p,
 // DROP_ICMP_UNRELATED for an ICMP error that does not go to the sender of the packet that it
 // quotes.
 enum drop flow_pkt_read(struct flow_pkt *p, const void *ip, const struct ip_layout *at);
+
+// Whether an ICMP message of the type asks for an answer and has an identifier.
+bool flow_icmp_is_query(uint8_t type, bool v4);
 
 // Reads the packet that an ICMP error is to be sent about as such an error shows it: a whole one,
 // or a first fragment. Returns as flow_pkt_read() of that error.

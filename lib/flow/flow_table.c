@@ -154,6 +154,7 @@ void flow_table_free(struct flow_table *t)
 {
 	if (t != NULL) {
 		flow_bindings_free(t);
+		free(t->inbox);
 		free(t->shares);
 	}
 	if (t != NULL && t->nat != NULL)

@@ -80,13 +80,14 @@ struct flow_table {
 	struct flow_sources sources;
 	struct flow_ports ports;    // set with nat
 	struct flow_shares *shares; // flow_share.h; NULL: nothing has been counted
+	struct flow_inbox *inbox;   // flow_adopt.h; NULL: nothing is adopted
 	pthread_mutex_t reading;    // of the thread that is the reader
 	void *memory;
 	size_t memory_len;
 	size_t nat_filled; // octets that the kernel has cleared, read by the control thread alone
 	// Written by the control thread.
 	_Atomic uint32_t source_limit;
-	atomic_bool strict, pick_up;
+	atomic_bool strict, pick_up, taken_over;
 	_Atomic uint32_t timeout[FLOW_STATE_COUNT]; // ms
 	_Atomic uint32_t rounds;  // of flow_tick() in FLOW_ROUND_MS, as the shortest timeout needs
 	struct flow_filter flush; // while flush_workers > 0, read by workers
@@ -226,6 +227,8 @@ static inline void flow_source_subtract(struct flow_table *t, struct flow *f, ui
 		flow_source_cells_subtract(flow_source_cells(&t->sources, flow_source(f, word)));
 }
 
+struct flow_port_cells;
+
 // The parts, in the order of the files.
 
 // flow_pool.c. Number of a free entry, or 0.
@@ -242,6 +245,24 @@ void flow_pool_reclaim(struct flow_table *t, struct flow_worker *w);
 
 // flow_insert.c. Whether a flow has the key, of this hash, as one of its two.
 bool flow_key_is_used(const struct flow_table *t, uint32_t hash, const struct flow_key *key);
+
+// flow_insert.c. Whether the holder may add a flow without evicting another's. It must leave room
+// free for the others, so that no number of holders can fill the table.
+bool flow_may_grow(struct flow_table *t, uint32_t holder);
+
+// flow_insert.c. Takes an entry for the flow that the packet begins, whose word this is, and puts
+// it into the table; its place is *place. cells: of its port. Returns 0; -EEXIST: there is one with
+// its key by now, at *place; -EADDRINUSE: another flow has its second key; -ENOSPC: the buckets are
+// full; -ENOMEM.
+int flow_entry_add(struct flow_table *t, struct flow_worker *w, const struct flow_pkt *p,
+	const struct flow_translation *translation, const struct flow_port_cells *cells,
+	uint32_t word, uint32_t holder, uint32_t now, uint32_t *place);
+
+// flow_adopt.c. Adopts some of the flows that wait in the inbox, which is there. Worker 0.
+void flow_inbox_take(struct flow_table *t, struct flow_worker *w, uint32_t now);
+// Whether there may be adopted flows that the other gateway has no more; whether this is one.
+bool flow_adopted_may_be_gone(const struct flow_table *t);
+bool flow_adopted_is_gone(const struct flow_table *t, const struct flow *f, uint32_t now);
 
 // flow_insert.c. Takes a flow out of the table, at the time now in ms. False if it is out already.
 bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, uint32_t now);
@@ -291,5 +312,8 @@ bool flow_matches(const struct flow_table *t, const struct flow *f, uint32_t wor
 
 // ct.c. The first word of the flow that a packet begins; 0 with the reason if it cannot.
 uint32_t ct_begin(const struct flow_table *t, const struct flow_pkt *p, enum drop *reason);
+// ct_tcp.c. Whether the word of a flow of TCP that is adopted has the state that follows from its
+// facts.
+bool ct_tcp_is_possible(uint32_t word);
 // Replaces the word if it is still the old one; keeps the count of the source right.
 bool ct_word_change(struct flow_table *t, struct flow *f, uint32_t *old, uint32_t word);

@@ -4,6 +4,7 @@
 
 #include "channel.h"
 #include "collect.h"
+#include "flow_adopt.h"
 
 // The other end reports now and then how many lines it has sent: more may have been taken since.
 static uint64_t missing(uint64_t sent, uint64_t taken)
@@ -19,7 +20,8 @@ static void own_fill(struct members_view *v, const struct control *c, const stru
 	v->silent_ms = s->confirmed_ms;
 	v->lines = s->sent;
 	v->missing = missing(s->sent, s->sent_taken);
-	v->refused = v->failures = UINT64_MAX;
+	v->refused = v->failures = v->flows_refused = UINT64_MAX;
+	v->flows = c->member.flows_sent;
 	snprintf(v->name, sizeof(v->name), "%s", c->conf->instance);
 	snprintf(v->version, sizeof(v->version), "%s", c->version);
 }
@@ -27,12 +29,16 @@ static void own_fill(struct members_view *v, const struct control *c, const stru
 static void other_fill(
 	struct members_view *v, const struct control *c, const struct channel_state *s)
 {
+	const struct flow_adopted adopted = flow_adopted_count(c->flows);
+
 	v->member = 3 - c->conf->pair_member;
 	v->silent_ms = s->received_ms;
 	v->lines = s->received;
 	v->missing = missing(s->received, s->received_taken);
 	v->refused = s->strangers;
 	v->failures = s->failures;
+	v->flows = adopted.taken;
+	v->flows_refused = adopted.refused + c->member.flows_ignored;
 	snprintf(v->name, sizeof(v->name), "%s", s->peer.name);
 	snprintf(v->version, sizeof(v->version), "%s", s->peer.version);
 	snprintf(v->differs, sizeof(v->differs), "%.*s", (int)sizeof(v->differs) - 1, s->config);

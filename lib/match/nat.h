@@ -36,6 +36,29 @@ static inline uint32_t nat_rule_ports(const struct nat_rule *r)
 	return r->port_min != 0 ? r->port_max - r->port_min + 1u : UINT16_MAX + 1u - NAT_PORT_MIN;
 }
 
+// The address that the rule makes of another one: that of its prefix with the same host.
+static inline struct ip_addr nat_rule_address(const struct nat_rule *r, const struct ip_addr *host)
+{
+	struct ip_addr a = r->first;
+
+	for (unsigned int bit = r->len; bit < 128; bit++)
+		a.b[bit / 8] = (uint8_t)(a.b[bit / 8] | (host->b[bit / 8] & (0x80u >> bit % 8)));
+	return a;
+}
+
+// The port that a rule for destinations makes of another one: its only one, or that of the same
+// place in its range.
+static inline rte_be16_t nat_rule_port(const struct nat_rule *r, rte_be16_t port)
+{
+	const uint16_t first = (uint16_t)r->match.destination_port.min;
+
+	if (r->port_min == 0)
+		return port;
+	if (r->port_min == r->port_max)
+		return rte_cpu_to_be_16(r->port_min);
+	return rte_cpu_to_be_16((uint16_t)(r->port_min + rte_be_to_cpu_16(port) - first));
+}
+
 struct nat_set;
 
 // Makes a set of copies of n rules. NULL with errno ENOMEM, or that of librte_acl.

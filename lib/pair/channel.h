@@ -47,6 +47,9 @@ uint64_t channel_epoch(struct channel *ch);
 // connection, and it is not sent.
 bool channel_send(struct channel *ch, const char *line, size_t len);
 
+// Octets of lines that wait to be written to the connection.
+size_t channel_waiting(struct channel *ch);
+
 // Takes the next line, with NUL instead of its end. False: there is none.
 bool channel_receive(struct channel *ch, char line[LINE_LEN_MAX]);
 

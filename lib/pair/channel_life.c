@@ -140,6 +140,16 @@ bool channel_send(struct channel *ch, const char *line, size_t len)
 	return sent;
 }
 
+size_t channel_waiting(struct channel *ch)
+{
+	size_t len;
+
+	pthread_mutex_lock(&ch->lock);
+	len = ch->out.len;
+	pthread_mutex_unlock(&ch->lock);
+	return len;
+}
+
 bool channel_receive(struct channel *ch, char line[LINE_LEN_MAX])
 {
 	size_t len;

@@ -4,6 +4,7 @@
 #include "arp.h"
 #include "collect.h"
 #include "desk.h"
+#include "flows.h"
 #include "group.h"
 #include "nd.h"
 #include "role.h"
@@ -151,6 +152,38 @@ static void test_activation(void **state)
 	desk_expect_event("event=group_role\tseverity=info\tgroup=main\trole=standby");
 	assert_int_equal(desk_n_sent, 0);
 	assert_false(role_set(&desk, "other", CONF_ACTIVE, desk_now));
+}
+
+static enum drop begins_with_ack(uint16_t port)
+{
+	struct flow_pkt p = pkt_tcp(HOST_A, port, HOST_B, 80, ACK, 1, 1);
+	struct flow *f;
+
+	flow_lookup_start(desk.flows, &p);
+	return flow_insert(desk.flows, 0, &p, NULL, 0, (uint32_t)desk_now, &f);
+}
+
+// TCP connections without a flow are picked up, for some seconds.
+static void test_takeover_picks_up(void **state)
+{
+	struct flow_config config;
+
+	(void)state;
+	desk_wait(2000);
+	desk_reload(GROUP("standby"), "");
+	assert_int_equal(desk.conf->takeover_s, 30);
+	desk.conf->takeover_s = 5;
+	flow_config_init(&config);
+	flow_table_configure(desk.flows, &config); // without pickup
+	assert_int_equal(begins_with_ack(1), DROP_TCP_UNOPENED);
+	set("main", CONF_ACTIVE);
+	assert_int_equal(begins_with_ack(2), DROP_NONE);
+	desk_wait(4900);
+	assert_int_equal(begins_with_ack(3), DROP_NONE);
+	desk_wait(200);
+	assert_int_equal(begins_with_ack(4), DROP_TCP_UNOPENED);
+	set("main", CONF_STANDBY);
+	assert_int_equal(begins_with_ack(5), DROP_TCP_UNOPENED);
 }
 
 static void claim(const char *addr)
@@ -330,6 +363,7 @@ int main(void)
 		desk_test(test_standby_is_silent),
 		desk_test(test_keepalives),
 		desk_test(test_activation),
+		desk_test(test_takeover_picks_up),
 		desk_test(test_active_group_is_defended),
 		desk_test(test_standby_again_at_once),
 		desk_test(test_reload_keeps_the_role),
