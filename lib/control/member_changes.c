@@ -13,9 +13,10 @@
 #include "line.h"
 #include "log.h"
 
-#define REQUEST_MAX (64 * 1024) // octets, as a client may send
-#define PART_MAX    448         // octets of a request in a line
-#define AHEAD_MAX   64          // changes that the other one has not made yet
+#define REQUEST_MAX (64 * 1024)             // octets, as a client may send
+#define PART_MAX    448                     // octets of a request in a line
+#define AHEAD_MAX   64                      // changes that the other one has not made yet
+#define WAIT_MAX    (CHANNEL_QUEUE_MAX / 4) // octets of lines, so that numbers need not wait for them
 #define WHY_MAX     256
 
 // A request of a journal, or one that has been received.
@@ -204,8 +205,7 @@ static const struct request *next_of(struct member_changes *m)
 {
 	const struct request *r;
 
-	STAILQ_FOREACH(r, &m->journal, next)
-	{
+	for (r = STAILQ_FIRST(&m->journal); r != NULL; r = STAILQ_NEXT(r, next)) {
 		if (r->number > m->sent && r->process != m->other)
 			return r;
 		m->sent = RTE_MAX(m->sent, r->number); // it was learnt from there
@@ -226,7 +226,8 @@ static bool request_send(struct control *c, const struct request *r)
 			m->offset, r->len);
 
 		hex_format(line + at, (const uint8_t *)r->text + m->offset, n);
-		room = send_line(c, line, at + 2 * (int)n);
+		room = channel_waiting(c->member.channel) < WAIT_MAX &&
+		       send_line(c, line, at + 2 * (int)n);
 		m->offset += room ? n : 0;
 	}
 	explicit_bzero(line, sizeof(line)); // keys
@@ -243,8 +244,8 @@ static unsigned int in_flight(const struct member_changes *m)
 	const struct request *r;
 	unsigned int n = 0;
 
-	STAILQ_FOREACH(r, &m->journal, next)
-	n += r->number > m->taken && r->number <= m->sent && r->process != m->other;
+	for (r = STAILQ_FIRST(&m->journal); r != NULL; r = STAILQ_NEXT(r, next))
+		n += r->number > m->taken && r->number <= m->sent && r->process != m->other;
 	return n;
 }
 
@@ -335,12 +336,26 @@ static bool same_learn(struct member_changes *m, const char *rest)
 	return true;
 }
 
+// The other requests of clients, such as those for roles, are not for the channel.
+static bool is_change(const char *text)
+{
+	static const char declared[] = "new-keys ", change[] = "change ";
+
+	if (strncmp(text, declared, strlen(declared)) == 0)
+		text += strlen(declared);
+	return strncmp(text, change, strlen(change)) == 0;
+}
+
 static void arrive(struct member_changes *m, uint64_t number)
 {
 	struct request *r = m->arriving;
 
 	m->arriving = NULL;
 	m->received = r->number = number;
+	if (!is_change(r->text)) {
+		request_free(r);
+		return;
+	}
 	STAILQ_INSERT_TAIL(&m->waiting, r, next);
 	m->n_waiting++;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Changes at run time of the members of a pair: two journals, and the lines between them, without a
 // channel. Connections end at any time, processes are started again, and lines are malformed.
-#include <errno.h>
+#include <inttypes.h>
 
 #include "channel.h"
 #include "event_log.h"
+#include "hex.h"
 #include "line.h"
 #include "member_changes.h"
 #include "test.h"
@@ -20,8 +21,10 @@ struct member {
 
 static struct member a, b;
 static char refused[256]; // reason of the last event
+static size_t waiting;    // octets of other lines
 
 bool __wrap_channel_send(struct channel *ch, const char *line, size_t len);
+size_t __wrap_channel_waiting(struct channel *ch);
 void __wrap_event_log_add(enum event_id id, const struct event_value values[]);
 
 bool __wrap_channel_send(struct channel *ch, const char *line, size_t len)
@@ -31,6 +34,11 @@ bool __wrap_channel_send(struct channel *ch, const char *line, size_t len)
 	assert_int_equal(strlen(line), len);
 	assert_in_range(len, 1, LINE_LEN_MAX - 1);
 	return line_queue_put(&m->to, line, len);
+}
+
+size_t __wrap_channel_waiting(struct channel *ch)
+{
+	return ((struct member *)ch)->to.len + waiting;
 }
 
 void __wrap_event_log_add(enum event_id id, const struct event_value values[])
@@ -321,16 +329,58 @@ static void malformed_lines_are_not_taken(void **state)
 	ticks(3);
 	for (unsigned int i = 0; i < RTE_DIM(lines); i++)
 		assert_false(member_changes_learn(&b.c, lines[i]));
-	assert_true(member_changes_learn(&b.c, "change 1 2 4 6162"));         // not the first part
-	assert_true(member_changes_learn(&b.c, "change 1 0 4 616263646566")); // too long
-	assert_true(member_changes_learn(&b.c, "change 1 0 4 6162"));
-	assert_true(member_changes_learn(&b.c, "change 1 2 5 6364"));
-	assert_true(member_changes_learn(&b.c, "change 1 2 4 616"));
+	assert_true(member_changes_learn(&b.c, "change 1 6 9 20610a"));             // not first
+	assert_true(member_changes_learn(&b.c, "change 1 0 8 6368616e676520610a")); // too long
+	assert_true(member_changes_learn(&b.c, "change 1 0 9 6368616e6765"));
+	assert_true(member_changes_learn(&b.c, "change 1 6 8 20610a"));
+	assert_true(member_changes_learn(&b.c, "change 1 6 9 20610"));
 	assert_false(member_changes_take(&b.c, &asked));
-	assert_true(member_changes_learn(&b.c, "change 1 2 4 6364"));
+	assert_true(member_changes_learn(&b.c, "change 1 6 9 20610a"));
 	assert_true(member_changes_take(&b.c, &asked));
-	assert_string_equal(asked.text, "abcd");
+	assert_string_equal(asked.text, "change a\n");
 	control_request_free(&asked);
+}
+
+static void send_request(uint64_t number, const char *text)
+{
+	char line[256], hex[200];
+
+	hex_format(hex, (const uint8_t *)text, strlen(text));
+	snprintf(line, sizeof(line), "change %" PRIu64 " 0 %zu %s", number, strlen(text), hex);
+	assert_true(member_changes_learn(&b.c, line));
+}
+
+// Such as a change of a role.
+static void other_requests_are_not_served(void **state)
+{
+	struct control_request asked;
+
+	(void)state;
+	connect_them(true);
+	ticks(3);
+	send_request(1, "group-active main");
+	send_request(2, "new-keys reload discard");
+	send_request(3, "new-keys new-keys change x\n");
+	assert_false(member_changes_take(&b.c, &asked));
+	send_request(4, "new-keys change x\n");
+	assert_true(member_changes_take(&b.c, &asked));
+	assert_string_equal(asked.text, "new-keys change x\n");
+	control_request_free(&asked);
+}
+
+// Of numbers and roles.
+static void other_lines_come_first(void **state)
+{
+	(void)state;
+	connect_them(true);
+	ticks(3);
+	waiting = CHANNEL_QUEUE_MAX / 4;
+	operator_does(&a, "a1");
+	ticks(3);
+	assert_string_equal(b.done, "");
+	waiting = 0;
+	ticks(3);
+	assert_string_equal(b.done, "a1 ");
 }
 
 // However many there are, only 64 wait.
@@ -338,15 +388,12 @@ static void a_flood_is_bounded(void **state)
 {
 	struct control_request asked;
 	unsigned int n = 0;
-	char line[64];
 
 	(void)state;
 	connect_them(true);
 	ticks(3);
-	for (unsigned int i = 1; i < 10000; i++) {
-		snprintf(line, sizeof(line), "change %u 0 1 61", i);
-		assert_true(member_changes_learn(&b.c, line));
-	}
+	for (unsigned int i = 1; i < 10000; i++)
+		send_request(i, "change x\n");
 	for (; member_changes_take(&b.c, &asked); n++)
 		control_request_free(&asked);
 	assert_int_equal(n, 64);
@@ -365,6 +412,8 @@ int main(void)
 		changes_test(a_journal_without_its_begin_is_not_sent),
 		changes_test(a_refusal_is_reported),
 		changes_test(malformed_lines_are_not_taken),
+		changes_test(other_requests_are_not_served),
+		changes_test(other_lines_come_first),
 		changes_test(a_flood_is_bounded),
 	};
 
