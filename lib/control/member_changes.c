@@ -115,6 +115,7 @@ static void journal_shorten(struct member_changes *m)
 		STAILQ_REMOVE_HEAD(&m->journal, next);
 		m->octets -= r->len;
 		m->lost = r->number;
+		m->offset = 0; // it may be the request of which a part has been sent
 		request_free(r);
 	}
 }
@@ -249,11 +250,21 @@ static unsigned int in_flight(const struct member_changes *m)
 	return n;
 }
 
+// Without the lost changes the others could mean something else: the other one gets none of them.
+static uint64_t lost_skip(const struct member_changes *m)
+{
+	log_warn("the other gateway of the pair lacks changes at run time, of which there were too "
+		 "many to keep: see culvertctl show members");
+	return m->last;
+}
+
 static void requests_send(struct control *c)
 {
 	struct member_changes *m = c->member.changes;
 	const struct request *r;
 
+	if (m->lost > m->sent)
+		m->sent = lost_skip(m);
 	for (unsigned int n = in_flight(m); n < AHEAD_MAX; n++) {
 		r = next_of(m);
 		if (r == NULL || !request_send(c, r))
@@ -281,11 +292,8 @@ static uint64_t needless(const struct member_changes *m)
 {
 	if (m->same)
 		return m->digested;
-	if (m->lost > 0) {
-		log_warn("the other gateway of the pair lacks changes at run time, of which there "
-			 "were too many to keep: see culvertctl show members");
-		return m->last;
-	}
+	if (m->lost > 0)
+		return lost_skip(m);
 	return STAILQ_EMPTY(&m->journal) ? m->last : STAILQ_FIRST(&m->journal)->number - 1;
 }
 
@@ -295,7 +303,10 @@ static bool begin_anew(struct control *c)
 	char line[40];
 
 	m->sent = needless(m);
-	return send_line(c, line, snprintf(line, sizeof(line), "same %" PRIu64, m->sent));
+	// Without the state, the other one would take the line for one of the process before.
+	m->reported = state_send(c);
+	return m->reported &&
+	       send_line(c, line, snprintf(line, sizeof(line), "same %" PRIu64, m->sent));
 }
 
 static bool state_learn(struct control *c, const char *rest)
@@ -375,10 +386,12 @@ static bool part_learn(struct member_changes *m, const char *rest)
 	if (offset == 0) {
 		request_free(m->arriving);
 		m->arriving = request_new(len);
+		if (m->arriving != NULL)
+			m->arriving->number = number;
 		m->arrived = 0;
 	}
-	if (m->arriving == NULL || len != m->arriving->len || offset != m->arrived ||
-		strlen(rest) > 2 * (len - offset))
+	if (m->arriving == NULL || number != m->arriving->number || len != m->arriving->len ||
+		offset != m->arrived || strlen(rest) > 2 * (len - offset))
 		return true;
 	n = hex_parse((uint8_t *)m->arriving->text + offset, len - offset, rest);
 	if (n <= 0)

@@ -302,6 +302,49 @@ static void a_journal_without_its_begin_is_not_sent(void **state)
 	assert_string_equal(b.done, "next ");
 }
 
+// So that it has the state of a process that knows nothing before it has sent its own.
+static void the_other_one_may_report_first(void **state)
+{
+	(void)state;
+	connect_them(true);
+	ticks(3);
+	for (unsigned int i = 0; i < 100; i++) {
+		operator_does(&a, "x");
+		tick();
+	}
+	ticks(10);
+	member_changes_digest(&a.c);
+	start_again(&b, true);
+	member_changes_send(&b.c, false);
+	deliver(&b, &a, SIZE_MAX);
+	operator_does(&a, "next");
+	ticks(5);
+	assert_string_equal(b.done, "next ");
+}
+
+// A part of the first request has been sent when there is no room for it in the journal any more.
+static void parts_of_two_requests_are_not_joined(void **state)
+{
+	static char text[60000];
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	connect_them(true);
+	ticks(3);
+	for (unsigned int i = 0; i < 20; i++) {
+		struct control_request asked = {.text = text, .from = &a};
+
+		member_changes_note(&a.c, &asked, false, "test", text);
+		if (i == 0)
+			tick();
+	}
+	ticks(300);
+	assert_string_equal(b.done, "");
+	operator_does(&a, "next");
+	ticks(3);
+	assert_string_equal(b.done, "next ");
+}
+
 static void a_refusal_is_reported(void **state)
 {
 	(void)state;
@@ -410,6 +453,8 @@ int main(void)
 		changes_test(a_reload_begins_a_journal),
 		changes_test(more_than_fit_wait),
 		changes_test(a_journal_without_its_begin_is_not_sent),
+		changes_test(the_other_one_may_report_first),
+		changes_test(parts_of_two_requests_are_not_joined),
 		changes_test(a_refusal_is_reported),
 		changes_test(malformed_lines_are_not_taken),
 		changes_test(other_requests_are_not_served),
