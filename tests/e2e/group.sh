@@ -56,5 +56,20 @@ group_addresses()
 	done
 }
 
+# The two have a channel on their link: keys, and settings for lab_config.
+group_channel()
+{
+	local pair="pair = { certificate = \"own.crt\"; private_key = \"own.key\"; peer_certificate = \"other.crt\"; deadline = 30000;"
+	ip -n "$lab_id-ga" address add 10.9.0.11/24 dev ha0
+	ip -n "$lab_id-gc" address add 10.9.0.12/24 dev ha0
+	(cd "$lab_dir" && "$culvertctl" keygen pair a && "$culvertctl" keygen pair c)
+	lab_extra[a]+="${pair//own/a} member = 1; address = \"10.9.0.11\"; peer = \"10.9.0.12\"; };"
+	lab_extra[c]+="${pair//own/c} member = 2; address = \"10.9.0.12\"; peer = \"10.9.0.11\"; };"
+	lab_extra[a]=${lab_extra[a]//other.crt/c.crt} lab_extra[c]=${lab_extra[c]//other.crt/a.crt}
+}
+
+in_sync() { [[ $(ctl "$1" --json show members | jq -r 'map(.state) | unique | join(" ")') == "in sync" ]]; }
+both_in_sync() { in_sync a && in_sync c; }
+
 role() { ctl "$1" --json show groups | jq -r '.[] | select(.name == "main") | .role'; }
 role_is() { [[ $(role "$1") == "$2" ]]; }

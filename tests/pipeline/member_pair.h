@@ -22,7 +22,7 @@ uint64_t pair_now(void);
 void pair_begin(const char *more);
 void pair_end(void);
 
-// Of the group of both, as both have it.
+// Sets the role of the group in each, and the role that each knows of the other one.
 void roles_set(struct member *active, struct member *standby);
 
 // Worker 0 of the table adopts waiting flows, and removes flows that are gone.
