@@ -13,10 +13,9 @@
 #include "line.h"
 #include "log.h"
 
-#define REQUEST_MAX (64 * 1024)             // octets, as a client may send
-#define PART_MAX    448                     // octets of a request in a line
-#define AHEAD_MAX   64                      // changes that the other one has not made yet
-#define WAIT_MAX    (CHANNEL_QUEUE_MAX / 4) // octets of lines, so that numbers need not wait for them
+#define REQUEST_MAX (64 * 1024) // octets, as a client may send
+#define PART_MAX    448         // octets of a request in a line
+#define AHEAD_MAX   64          // changes that the other one has not made yet
 #define WHY_MAX     256
 
 // A request of a journal, or one that has been received.
@@ -227,7 +226,7 @@ static bool request_send(struct control *c, const struct request *r)
 			m->offset, r->len);
 
 		hex_format(line + at, (const uint8_t *)r->text + m->offset, n);
-		room = channel_waiting(c->member.channel) < WAIT_MAX &&
+		room = channel_waiting(c->member.channel) < CHANNEL_BULK_MAX &&
 		       send_line(c, line, at + 2 * (int)n);
 		m->offset += room ? n : 0;
 	}

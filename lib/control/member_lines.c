@@ -9,13 +9,12 @@
 #include "group.h"
 #include "line.h"
 #include "member_changes.h"
-#include "member_peers.h"
 #include "member_flows.h"
+#include "member_peers.h"
 #include "numbers.h"
 
-#define TAKE_MS      10                      // of a tick, for lines of the other one
-#define REPEAT_TICKS 20                      // in which all lines are sent, also unchanged ones
-#define FLOWS_MAX    (CHANNEL_QUEUE_MAX / 4) // octets of them that wait
+#define TAKE_MS      10 // of a tick, for lines of the other one
+#define REPEAT_TICKS 20 // in which all lines are sent, also unchanged ones
 
 static bool line_send(struct control *c, const char *line, unsigned int len)
 {
@@ -59,14 +58,13 @@ static bool flow_line_send(void *channel, const char *line, size_t len)
 	return channel_send(channel, line, len);
 }
 
-// As many as fill a part of the queue, so that other lines never wait for longer than a tick.
 static void flows_send(struct control *c, uint64_t now_ms)
 {
 	const size_t waiting = channel_waiting(c->member.channel);
 
-	if (waiting < FLOWS_MAX)
+	if (waiting < CHANNEL_BULK_MAX)
 		member_flows_send(
-			c, now_ms, FLOWS_MAX - waiting, flow_line_send, c->member.channel);
+			c, now_ms, CHANNEL_BULK_MAX - waiting, flow_line_send, c->member.channel);
 }
 
 static void groups_send(struct control *c, enum conf_role role)

@@ -12,6 +12,9 @@
 #include "message.h"
 
 #define CHANNEL_QUEUE_MAX (256 * 1024) // octets of lines, of each direction
+// Lines of which there may be very many are sent while fewer octets wait, so that others, such as
+// those about roles, wait for a tick at most.
+#define CHANNEL_BULK_MAX (CHANNEL_QUEUE_MAX / 4)
 
 struct channel;
 

@@ -417,7 +417,7 @@ static void other_lines_come_first(void **state)
 	(void)state;
 	connect_them(true);
 	ticks(3);
-	waiting = CHANNEL_QUEUE_MAX / 4;
+	waiting = CHANNEL_BULK_MAX;
 	operator_does(&a, "a1");
 	ticks(3);
 	assert_string_equal(b.done, "");
