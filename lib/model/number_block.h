@@ -10,8 +10,10 @@
 
 // A block is reserved at once, and lasts for some ticks of the control thread. One takeover uses up
 // one block, of 256 without ESN.
-#define NUMBER_BLOCK     (UINT64_C(1) << 24)
-#define NUMBER_BLOCK_ESN (UINT64_C(1) << 28)
+#define NUMBER_BLOCK_BITS     24
+#define NUMBER_BLOCK_BITS_ESN 28
+#define NUMBER_BLOCK          (UINT64_C(1) << NUMBER_BLOCK_BITS)
+#define NUMBER_BLOCK_ESN      (UINT64_C(1) << NUMBER_BLOCK_BITS_ESN)
 
 struct number_blocks {
 	uint64_t mask; // size of a block - 1

@@ -260,18 +260,19 @@ int sa_ledger_prune(struct sa_ledger *l, unsigned int max)
 	return 0;
 }
 
-// The id in hexadecimal digits, bound, turn, and member of a pair: "0123...cdef 4294967296 17 2"
+// The id in hexadecimal digits, bound, turn, and of a pair the member and the bits of its blocks:
+// "0123...cdef 4294967296 17 2 24"
 static int record_read(struct sa_ledger *l, const char *line)
 {
 	struct key_id id;
 	char text[2 * sizeof(id) + 1];
 	uint64_t bound, last_used;
-	unsigned int member = 0;
+	unsigned int member = 0, block_bits = 0;
 	struct sa_record *record;
 	int end = 0;
 
-	if (sscanf(line, "%64s %" SCNu64 " %" SCNu64 "%n %1u%n", text, &bound, &last_used, &end,
-		    &member, &end) < 3 ||
+	if (sscanf(line, "%64s %" SCNu64 " %" SCNu64 "%n %1u%n %2u%n", text, &bound, &last_used,
+		    &end, &member, &end, &block_bits, &end) < 3 ||
 		line[end] != '\n' || hex_parse(id.octets, sizeof(id), text) != sizeof(id))
 		return -EBADMSG;
 	record = sa_ledger_keep(l, &id);
@@ -280,6 +281,7 @@ static int record_read(struct sa_ledger *l, const char *line)
 	record->bound = bound;
 	record->last_used = last_used;
 	record->member = member;
+	record->block_bits = block_bits;
 	l->turn = RTE_MAX(l->turn, last_used);
 	return 0;
 }
@@ -348,7 +350,11 @@ static void record_write(const void *node, VISIT visit, void *arg)
 		return;
 	hex_format(id, record->id.octets, sizeof(record->id));
 	fprintf(text->f, "%s %" PRIu64 " %" PRIu64, id, record->bound, record->last_used);
-	fprintf(text->f, record->member > 0 ? " %u\n" : "\n", record->member);
+	if (record->member > 0)
+		fprintf(text->f, " %u", record->member);
+	if (record->block_bits > 0)
+		fprintf(text->f, " %u", record->block_bits);
+	fputc('\n', text->f);
 	text->n++;
 }
 

@@ -39,6 +39,7 @@ struct sa_record {
 	// The member of a pair that this gateway was when these numbers were used; 0: alone. The
 	// blocks of others were free for the other one.
 	unsigned int member;
+	unsigned int block_bits; // of a pair: the size of its blocks is 2^block_bits; 0: not known
 	// Traffic of an SA with the key, for the size of its reservation.
 	uint64_t before; // number at the last tick
 	uint64_t rate;   // numbers in a second, averaged
@@ -51,6 +52,7 @@ struct sa_record {
 	uint64_t raised;      // inbound: where the window has been moved to without a packet
 	uint64_t follow_ms;   // outbound: from when on an active SA may continue after these,
 	uint64_t wait_ms;     // and how much later again
+	uint64_t sure_ms;     // from when on all reports of the other one are known; 0: not yet
 };
 
 struct sa_ledger {

@@ -250,6 +250,7 @@ static int record_add(struct reserve *r, struct sa *sa)
 		return rc;
 	sa->record->in_file = true;
 	sa->record->member = r->state.member;
+	sa->record->block_bits = state_block_bits(&r->state, &sa->opt);
 	return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "sa.h"
 #include "disk_writer.h"
 #include "log.h"
+#include "number_block.h"
 #include "replay_memory.h"
 
 #define RUN_DIR       "/run/culvert"
@@ -219,11 +220,20 @@ bool state_key_is_unknown(const struct state *s, const struct sa_options *o)
 	return o->direction == SA_OUT && cipher_alg_counts(o->cipher) && record_of(s, o) == NULL;
 }
 
+unsigned int state_block_bits(const struct state *s, const struct sa_options *o)
+{
+	if (s->member == 0)
+		return 0;
+	return o->esn ? NUMBER_BLOCK_BITS_ESN : NUMBER_BLOCK_BITS;
+}
+
 bool state_key_is_divided(const struct state *s, const struct sa_options *o)
 {
-	const struct sa_record *record = o->direction == SA_OUT ? record_of(s, o) : NULL;
+	const struct sa_record *r = o->direction == SA_OUT ? record_of(s, o) : NULL;
 
-	return record != NULL && record->bound > 0 && record->member != s->member;
+	return r != NULL && r->bound > 0 &&
+	       (r->member != s->member ||
+		       (r->block_bits != 0 && r->block_bits != state_block_bits(s, o)));
 }
 
 static void key_refuse(FILE *errors, const struct conf_sa *sa, const char *why)
@@ -244,8 +254,8 @@ int state_keys_check(const struct state *s, const struct conf *conf, bool declar
 			unknown++;
 		} else if (state_key_is_divided(s, &sa->opt)) {
 			key_refuse(errors, sa,
-				"its key was used with another value of pair.member, or without "
-				"one");
+				"its key was used with another value of pair.member or esn, or "
+				"without pair.member");
 			divided++;
 		}
 	}

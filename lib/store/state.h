@@ -42,12 +42,16 @@ void state_close(struct state *s);
 // Whether the ledger must have a record of an SA's key, but has none.
 bool state_key_is_unknown(const struct state *s, const struct sa_options *o);
 
-// Whether this gateway has used the key of an outbound SA as another member of a pair, or alone:
-// the other one may have used some of the numbers that it would use now.
+// The size of the blocks of numbers of an SA, as of sa_record; 0: alone.
+unsigned int state_block_bits(const struct state *s, const struct sa_options *o);
+
+// Whether this gateway has used the key of an outbound SA as another member of a pair, alone, or
+// with blocks of another size: the other one may have used some of the numbers that it would use
+// now.
 bool state_key_is_divided(const struct state *s, const struct sa_options *o);
 
 // Checks that the file has the key of every outbound SA whose cipher must not use a nonce twice,
-// and none that this gateway has used as another member of a pair. Writes a line to errors for each
+// and none that is divided into other blocks. Writes a line to errors for each
 // SA of either kind. declared: the operator has declared the keys that the file does not have new.
 // Returns 0 or -EPERM.
 int state_keys_check(const struct state *s, const struct conf *conf, bool declared, FILE *errors);

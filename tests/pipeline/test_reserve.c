@@ -350,8 +350,9 @@ static int stop(void **state)
 	return harness_stop(state) | system(command);
 }
 
-// Whether a daemon that is this member of a pair may start with the keys; 0: alone.
-static bool keys_are_accepted(unsigned int member, bool declared, FILE *errors)
+// Whether a daemon that is this member of a pair may start with the keys; 0: alone. other_esn: with
+// the other value of the setting.
+static bool keys_are_accepted(unsigned int member, bool other_esn, bool declared, FILE *errors)
 {
 	struct sa_ledger *l = sa_ledger_new();
 	struct gateway *g = site_a((struct site){0});
@@ -359,6 +360,8 @@ static bool keys_are_accepted(unsigned int member, bool declared, FILE *errors)
 	int rc;
 
 	conf_set(g->conf, member);
+	for (unsigned int i = 0; i < g->conf->n_sas; i++)
+		g->conf->sas[i].opt.esn ^= other_esn;
 	assert_int_equal(reserve_open(&r, g->conf, l), 0);
 	rc = reserve_keys_check(r, g->conf, declared, errors);
 	reserve_free(r);
@@ -381,11 +384,12 @@ static void test_other_member(void **state)
 	(void)state;
 	gateway_expect_sent(g, &out, WAN);
 	reserve_stop(r, g);
-	assert_true(keys_are_accepted(1, false, errors));
-	assert_false(keys_are_accepted(0, true, errors));
-	assert_false(keys_are_accepted(2, true, errors));
+	assert_true(keys_are_accepted(1, false, false, errors));
+	assert_false(keys_are_accepted(0, false, true, errors));
+	assert_false(keys_are_accepted(1, true, true, errors));
+	assert_false(keys_are_accepted(2, false, true, errors));
 	rewind(errors);
-	assert_false(keys_are_accepted(2, false, errors));
+	assert_false(keys_are_accepted(2, false, false, errors));
 	fclose(errors);
 	assert_non_null(
 		strstr(text, "sa \"to-b\": its key was used with another value of pair.member"));

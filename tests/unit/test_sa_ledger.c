@@ -60,6 +60,7 @@ static void test_kept(void **state)
 		r->bound = i == 0 ? UINT64_MAX : i;
 		r->last_used = 2 * i;
 		r->member = i % 3;
+		r->block_bits = i % 3 > 0 ? i % 2 * 24 : 0; // some are of an older version
 	}
 	assert_int_equal(l->n, 1000);
 	assert_int_equal(sa_ledger_keep(l, id_of(7919))->bound, 1);
@@ -82,6 +83,7 @@ static void test_kept(void **state)
 		assert_int_equal(r->bound, i == 0 ? UINT64_MAX : i);
 		assert_int_equal(r->last_used, 2 * i);
 		assert_int_equal(r->member, i % 3);
+		assert_int_equal(r->block_bits, i % 3 > 0 ? i % 2 * 24 : 0);
 	}
 	assert_int_equal(l->n, 1000);
 	sa_ledger_free(l);
