@@ -175,7 +175,8 @@ struct control_member {
 	uint64_t epoch;                 // of the connection of the last event
 	uint64_t lines_epoch;           // of the last lines,
 	uint64_t lines_ms;              // and when the last one was taken; 0: never
-	unsigned int next;              // SA of which lines are sent first
+	unsigned int next;              // SA of which lines are sent first,
+	unsigned int left, n_sas;       // how many are sent in any case, and of how many
 	struct member_changes *changes; // NULL: there is no channel
 	uint64_t peers_ms;              // endpoints of peers that have changed since are to be sent
 	uint32_t generation;            // of the snapshot whose configuration was compared last,

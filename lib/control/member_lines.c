@@ -13,8 +13,8 @@
 #include "member_peers.h"
 #include "numbers.h"
 
-#define TAKE_MS      10 // of a tick, for lines of the other one
-#define REPEAT_TICKS 20 // in which all lines are sent, also unchanged ones
+#define TAKE_MS      10                        // of a tick, for lines of the other one
+#define REPEAT_TICKS (NUMBERS_REPEAT_MS / 100) // in which all lines are sent, also unchanged ones
 
 static bool line_send(struct control *c, const char *line, unsigned int len)
 {
@@ -36,18 +36,24 @@ static bool sa_send(struct control *c, struct sa *sa, bool always)
 }
 
 // Sends the changes of all SAs, and all of some others, beginning where there was no room left last
-// time. False: there was no room.
+// time. False: there was no room. all: of all SAs, now or in the next ticks.
 static bool sas_send(struct control *c, bool all, uint64_t now_ms)
 {
 	const struct sa_list *sas = &c->snapshot->objects->sas;
-	unsigned int n = sas->n_in + sas->n_out, repeated = all ? n : n / REPEAT_TICKS + 1;
+	unsigned int n = sas->n_in + sas->n_out, repeated;
 	struct control_member *m = &c->member;
 
+	if (all || (m->left > 0 && n != m->n_sas)) // others may have their places now
+		m->left = n;
+	m->n_sas = n;
+	repeated = RTE_MAX(m->left, n / REPEAT_TICKS + 1);
 	for (unsigned int i = 0; i < n; i++)
 		if (!sa_send(c, sa_list_at(sas, (m->next + i) % n), i < repeated)) {
 			m->next = (m->next + i) % n;
+			m->left -= RTE_MIN(m->left, i);
 			return false;
 		}
+	m->left = 0;
 	m->next = n > 0 ? (m->next + repeated) % n : 0;
 	m->peers_ms = now_ms;
 	return true;
@@ -137,6 +143,7 @@ static void lines_take(struct control *c, uint64_t begin_ms)
 			!member_peer_learn(c, line, begin_ms) && !member_changes_learn(c, line))
 			group_learn(c, line);
 	}
+	explicit_bzero(line, sizeof(line)); // changes have keys
 }
 
 // The first lines of another connection may be older than the last ones of the former.

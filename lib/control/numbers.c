@@ -93,6 +93,8 @@ void numbers_tick(struct control *c, uint64_t now_ms)
 		i++) {
 		if (sa->opt.direction == SA_OUT)
 			out_tick(sa_out_of(sa), now_ms);
+		if (sa->record->sure_ms == 0)
+			sa->record->sure_ms = now_ms + NUMBERS_REPEAT_MS + MARGIN_MS_MIN;
 		if (!sa->record->in_file) // else reserve.h does it
 			sa_record_sample(sa->record, sa_numbers_used(sa));
 	}
@@ -178,12 +180,15 @@ static void in_learn(struct sa_record *r, uint64_t theirs, uint64_t own)
 }
 
 // Own numbers are news only if this member has lost them: it was started without the disk that has
-// them. Then it has reported none, and has begun with the first one.
+// them. Then it has reported none, and has begun with the first one. It may have begun another own
+// block after its last report.
 static void out_learn(struct sa_record *r, const struct sa_out *sa, uint64_t theirs, uint64_t own)
 {
 	uint64_t known = r->begun > 0 ? RTE_MAX(r->reported, sa->block_end) : r->reported;
 
 	r->learnt = RTE_MAX(r->learnt, RTE_MIN(theirs, sa->seq_max));
+	if (own > known && own < sa->seq_max)
+		own += RTE_MIN(2 * (sa->blocks.mask + 1), sa->seq_max - own);
 	if (own > known)
 		r->learnt = RTE_MAX(r->learnt, RTE_MIN(own, sa->seq_max));
 }
@@ -206,6 +211,7 @@ bool numbers_learn(struct control *c, const char *line)
 		return false;
 	if (sa == NULL)
 		return true;
+	sa->record->sure_ms = 1;
 	sa->record->learnt_rate = RTE_MIN(rate, RATE_MAX);
 	if (out)
 		out_learn(sa->record, sa_out_of(sa), theirs, own);
@@ -242,6 +248,12 @@ static void out_take_over(struct sa_out *sa, uint64_t silent_ms)
 	numbers_follow(r);
 }
 
+// A report about a key that this one did not have then was ignored, and is repeated.
+static bool is_sure(const struct sa_record *r, uint64_t now_ms)
+{
+	return r->sure_ms != 0 && now_ms >= r->sure_ms;
+}
+
 void numbers_take_over(
 	struct control *c, const struct conf_group *g, uint64_t silent_ms, uint64_t now_ms)
 {
@@ -251,12 +263,16 @@ void numbers_take_over(
 	if (c->conf->pair_member == 0)
 		return;
 	for (unsigned int i = 0; (sa = sa_list_at(sas, i)) != NULL; i++) {
+		uint64_t unknown_ms = silent_ms > 0 || is_sure(sa->record, now_ms)
+					      ? silent_ms
+					      : NUMBERS_REPEAT_MS;
+
 		if (!group_has(g, &sa->opt.local))
 			continue;
 		if (sa->opt.direction == SA_OUT)
-			out_take_over(sa_out_of(sa), silent_ms);
+			out_take_over(sa_out_of(sa), unknown_ms);
 		else
-			in_take_over(sa->record, silent_ms);
+			in_take_over(sa->record, unknown_ms);
 	}
 	numbers_tick(c, now_ms); // while no worker uses these SAs
 }

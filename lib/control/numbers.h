@@ -10,7 +10,8 @@
 
 #include "control.h"
 
-#define NUMBERS_LINE_MAX 100
+#define NUMBERS_LINE_MAX  100
+#define NUMBERS_REPEAT_MS 2000 // in which all reports are repeated
 
 // Begins the next own block where one is nearly used up, and where the other member has used higher
 // numbers. Call it every 100 ms, before reserve_tick().

@@ -288,9 +288,8 @@ static int by_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static void run(uint64_t seed, bool esn)
+static void both_begin(bool esn)
 {
-	random_state = seed;
 	n_sent = active = 0;
 	peer_seq = now_ms = 0;
 	memset(accepted_by, 0, sizeof(accepted_by));
@@ -303,6 +302,19 @@ static void run(uint64_t seed, bool esn)
 	}
 	role_set_to(&member[1], DROP_STANDBY);
 	tick();
+}
+
+static void both_end(void)
+{
+	for (unsigned int i = 0; i < 2; i++)
+		gateway_free(member[i].g);
+	replay_fini(&peer_window, NULL);
+}
+
+static void run(uint64_t seed, bool esn)
+{
+	random_state = seed;
+	both_begin(esn);
 	for (unsigned int i = 0; i < STEPS && !is_nearly_used_up(); i++)
 		step();
 	qsort(sent, n_sent, sizeof(sent[0]), by_number);
@@ -310,9 +322,25 @@ static void run(uint64_t seed, bool esn)
 		if (sent[i] == sent[i - 1])
 			fail_msg("number %" PRIu64 " is sent twice", sent[i]);
 	assert_true(n_sent > STEPS / 4);
-	for (unsigned int i = 0; i < 2; i++)
-		gateway_free(member[i].g);
-	replay_fini(&peer_window, NULL);
+	both_end();
+}
+
+// The other one has reported that it is standby when this one had no such key. The second member
+// begins with higher numbers than the first.
+static void test_report_before_the_key(void **state)
+{
+	(void)state;
+	both_begin(false);
+	take_over_by_command();
+	send_packets(1);
+	gateway_free(member[0].g);
+	member_begin(&member[0], 1, false);
+	role_set_to(&member[0], DROP_STANDBY);
+	tick();
+	role_set_to(&member[1], DROP_STANDBY);
+	take_over(0);
+	send_packets(0);
+	both_end();
 }
 
 static void test_random(void **state)
@@ -332,7 +360,8 @@ static void test_random(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {pipeline_test(test_random)};
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_report_before_the_key), pipeline_test(test_random)};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
 }
