@@ -276,6 +276,7 @@ static bool link_read(struct channel *ch, struct link *l, uint64_t now)
 
 	for (unsigned int i = 0; i < READS_AT_ONCE; i++) {
 		enum tls_result r;
+		bool right;
 		size_t n;
 
 		if (l->state == LINK_OPEN && !channel_may_read(ch)) {
@@ -290,7 +291,9 @@ static bool link_read(struct channel *ch, struct link *l, uint64_t now)
 			return false;
 		}
 		l->received_ms = now;
-		if (!octets_read(ch, l, octets, n, now))
+		right = octets_read(ch, l, octets, n, now);
+		explicit_bzero(octets, n); // changes have keys
+		if (!right)
 			return false;
 	}
 	return true;

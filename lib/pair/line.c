@@ -5,10 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+void line_reader_clear(struct line_reader *r)
+{
+	explicit_bzero(r->text, r->len);
+	r->len = 0;
+}
+
 enum line_result line_read(struct line_reader *r, const char *octets, size_t len, size_t *used)
 {
 	if (memchr(r->text, '\0', r->len) != NULL) // the line before
-		r->len = 0;
+		line_reader_clear(r);
 	for (size_t i = 0; i < len; i++) {
 		char c = octets[i];
 
@@ -65,11 +71,6 @@ void line_queue_fini(struct line_queue *q)
 	free(q->octets);
 }
 
-void line_queue_clear(struct line_queue *q)
-{
-	q->first = q->len = 0;
-}
-
 static void append(struct line_queue *q, const char *octets, size_t len)
 {
 	size_t at = (q->first + q->len) % q->size;
@@ -101,6 +102,22 @@ static size_t first_len(const struct line_queue *q)
 	return part + (size_t)(end - q->octets) + 1;
 }
 
+// Removes the first octets, and wipes them.
+static void remove_first(struct line_queue *q, size_t len)
+{
+	size_t part = q->size - q->first < len ? q->size - q->first : len;
+
+	explicit_bzero(q->octets + q->first, part);
+	explicit_bzero(q->octets, len - part);
+	q->first = (q->first + len) % q->size;
+	q->len -= len;
+}
+
+void line_queue_clear(struct line_queue *q)
+{
+	remove_first(q, q->len);
+}
+
 size_t line_queue_take(struct line_queue *q, char *line, size_t size)
 {
 	size_t len = q->len > 0 ? first_len(q) : 0;
@@ -110,7 +127,6 @@ size_t line_queue_take(struct line_queue *q, char *line, size_t size)
 		return 0;
 	memcpy(line, q->octets + q->first, part);
 	memcpy(line + part, q->octets, len - part);
-	q->first = (q->first + len) % q->size;
-	q->len -= len;
+	remove_first(q, len);
 	return len;
 }

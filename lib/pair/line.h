@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines of text: printable ASCII, and the octet \n at the end. Pure functions without a clock; of
-// one object at most one thread at a time.
+// Lines of text: printable ASCII, and the octet \n at the end. They may have keys: octets that were
+// taken, or forgotten, are wiped. Pure functions without a clock; of one object at most one thread
+// at a time.
 #pragma once
 
 #include <stdbool.h>
@@ -22,6 +23,9 @@ enum line_result {
 	LINE_TOO_LONG, // it does not fit
 	LINE_NOT_TEXT, // it has an octet that is not printable
 };
+
+// Forgets the octets that were read.
+void line_reader_clear(struct line_reader *r);
 
 // Reads octets of one line. *used: how many. After LINE_WHOLE the next call begins another line.
 enum line_result line_read(struct line_reader *r, const char *octets, size_t len, size_t *used);

@@ -98,7 +98,6 @@ int link_begin(struct link *l, const struct tls *t, int fd, bool accepted, uint6
 	l->ssl = ssl;
 	l->accepted = accepted;
 	l->begun_ms = l->received_ms = now_ms;
-	l->in.len = 0;
 	l->out_len = l->writing = 0;
 	return 0;
 }
@@ -125,6 +124,7 @@ enum tls_result link_flush(struct link *l)
 			return r;
 		l->out_len -= l->writing;
 		memmove(l->out, l->out + l->writing, l->out_len);
+		explicit_bzero(l->out + l->out_len, l->writing); // of changes, which have keys
 		l->writing = 0;
 	}
 	return TLS_DONE;
@@ -145,6 +145,8 @@ void link_close(struct link *l)
 		return;
 	SSL_free(l->ssl);
 	close(l->fd);
+	explicit_bzero(l->out, l->out_len);
+	line_reader_clear(&l->in);
 	l->ssl = NULL;
 	l->state = LINK_NONE;
 }

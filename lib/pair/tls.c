@@ -50,7 +50,8 @@ static bool ctx_init(struct tls *t, X509 *own)
 	t->ctx = ctx;
 	if (ctx == NULL)
 		return false;
-	SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION);
+	SSL_CTX_set_options(
+		ctx, SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION | SSL_OP_CLEANSE_PLAINTEXT);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
 	SSL_CTX_set_cert_verify_callback(ctx, certificate_check, t);
