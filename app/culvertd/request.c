@@ -21,15 +21,26 @@ static bool take(
 	return true;
 }
 
-// Clients that may change something come first, then the other member of a pair.
+static bool take_of_member(
+	struct gateway *g, struct control_request *request, request_wanted *wanted)
+{
+	return wanted == NULL && member_changes_take(&g->control, request);
+}
+
+// Clients that may change something, and the other member of a pair, take turns; the others follow.
 static bool io_take(
 	void *gateway, struct control_request *request, bool readers, request_wanted *wanted)
 {
-	struct gateway *g = gateway;
+	static bool members_turn;
 
-	return take(&control, request, wanted) ||
-	       (wanted == NULL && member_changes_take(&g->control, request)) ||
-	       (readers && take(&show, request, wanted));
+	if (members_turn && take_of_member(gateway, request, wanted))
+		members_turn = false;
+	else if (take(&control, request, wanted))
+		members_turn = true;
+	else
+		return take_of_member(gateway, request, wanted) ||
+		       (readers && take(&show, request, wanted));
+	return true;
 }
 
 static void io_answer(void *gateway, const struct control_request *request, const char *status,

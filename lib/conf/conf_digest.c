@@ -10,10 +10,10 @@
 
 #define DIGEST_LEN 16u // octets of an identifier that are written
 
-// Ports and neighbours are those of one machine.
+// Ports are those of one machine.
 static bool both_have(enum conf_kind kind)
 {
-	return kind != CONF_PORT && kind != CONF_NEIGHBOUR;
+	return kind != CONF_PORT;
 }
 
 static int compare(const void *a, const void *b)

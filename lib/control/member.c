@@ -49,15 +49,6 @@ int member_start(struct control *c)
 	return rc == 0 ? flow_inbox_new(c->flows) : rc;
 }
 
-int member_connect(struct control *c, int (*confine)(void *arg), void *arg)
-{
-	int rc = c->member.channel != NULL ? channel_start(c->member.channel, confine, arg) : 0;
-
-	if (rc < 0)
-		log_error("cannot start the thread of the channel: %s", strerror(-rc));
-	return rc;
-}
-
 static void config_follow(struct control *c, uint64_t now_ms)
 {
 	struct control_member *m = &c->member;
@@ -65,11 +56,25 @@ static void config_follow(struct control *c, uint64_t now_ms)
 
 	if (m->generation == c->snapshot->generation || now_ms < m->digest_ms)
 		return;
-	m->generation = c->snapshot->generation;
-	if (conf_digests_write(text, c->conf) == 0)
+	if (conf_digests_write(text, c->conf) == 0) {
 		channel_config_set(m->channel, text);
-	member_changes_digest(c);
+		member_changes_digest(c);
+		m->generation = c->snapshot->generation;
+	}
 	m->digest_ms = now_ms + DIGEST_EVERY_MS + DIGEST_SHARE * (c->io->now_ms() - now_ms);
+}
+
+int member_connect(struct control *c, int (*confine)(void *arg), void *arg)
+{
+	int rc;
+
+	if (c->member.channel == NULL)
+		return 0;
+	config_follow(c, c->io->now_ms()); // without it the other one would take it for another
+	rc = channel_start(c->member.channel, confine, arg);
+	if (rc < 0)
+		log_error("cannot start the thread of the channel: %s", strerror(-rc));
+	return rc;
 }
 
 void member_tick(struct control *c, uint64_t now_ms)

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <sys/random.h>
 
 #include "channel.h"
@@ -12,71 +11,31 @@
 #include "hex.h"
 #include "line.h"
 #include "log.h"
+#include "member_arrivals.h"
 
-#define REQUEST_MAX (64 * 1024) // octets, as a client may send
-#define PART_MAX    448         // octets of a request in a line
-#define AHEAD_MAX   64          // changes that the other one has not made yet
+#define PART_MAX    448 // octets of a request in a line
+#define STATE_TICKS 10
 #define WHY_MAX     256
 
-// A request of a journal, or one that has been received.
-struct request {
-	STAILQ_ENTRY(request) next;
-	uint64_t number;
-	uint64_t process; // of the other member, that it was learnt from; 0: of an operator
-	size_t len;
-	char text[]; // ends with NUL
-};
-
-STAILQ_HEAD(requests, request);
-
 struct member_changes {
-	uint64_t process, other; // 0: not known
-	struct requests journal;
+	uint64_t process;
+	struct member_requests journal;
 	size_t octets;     // in it
 	uint64_t last;     // number of the last request that was in it,
 	uint64_t lost;     // of the last one that there was no room for any more,
 	uint64_t digested; // and of the last one whose change is in the digest
 	// To the other one, on the present connection.
-	bool begun;           // it has reported its state
-	bool same;            // the configurations were the same at the begin
-	bool reported;        // its own state has been sent
-	uint64_t taken, sent; // numbers of the last one that it has, and that was sent,
-	size_t offset;        // and octets of the next one that were
+	bool begun;             // it has reported its state
+	uint64_t same;          // number of the last change that it had at the begin
+	unsigned int state_due; // in how many ticks the own state is sent again
+	uint64_t taken, sent;   // numbers of the last one that it has, and that was sent,
+	size_t offset;          // and octets of the next one that were
 	// From the other one.
-	uint64_t done;           // number of its last request that was served
-	uint64_t received;       // the same of the requests that wait
-	struct requests waiting; // for their turn
-	unsigned int n_waiting;
-	struct request *arriving; // parts of the next one; NULL: there are none
-	size_t arrived;           // octets of it
-	char refused[WHY_MAX];    // a line to be sent; empty: there is none
+	struct member_arrivals arrivals;
+	uint64_t done;         // number of its last request that was served
+	uint64_t serving;      // the process whose request was taken last
+	char refused[WHY_MAX]; // a line to be sent; empty: there is none
 };
-
-static struct request *request_new(size_t len)
-{
-	struct request *r = calloc(1, sizeof(*r) + len + 1);
-
-	if (r != NULL)
-		r->len = len;
-	return r;
-}
-
-static void request_free(struct request *r)
-{
-	if (r != NULL)
-		explicit_bzero(r, sizeof(*r) + r->len);
-	free(r);
-}
-
-static void requests_free(struct requests *all)
-{
-	struct request *r;
-
-	while ((r = STAILQ_FIRST(all)) != NULL) {
-		STAILQ_REMOVE_HEAD(all, next);
-		request_free(r);
-	}
-}
 
 struct member_changes *member_changes_new(void)
 {
@@ -85,7 +44,7 @@ struct member_changes *member_changes_new(void)
 	if (m == NULL)
 		return NULL;
 	STAILQ_INIT(&m->journal);
-	STAILQ_INIT(&m->waiting);
+	member_arrivals_init(&m->arrivals);
 	while (m->process == 0)
 		if (getrandom(&m->process, sizeof(m->process), 0) != sizeof(m->process)) {
 			free(m);
@@ -98,9 +57,8 @@ void member_changes_free(struct member_changes *m)
 {
 	if (m == NULL)
 		return;
-	requests_free(&m->journal);
-	requests_free(&m->waiting);
-	request_free(m->arriving);
+	member_requests_free(&m->journal);
+	member_arrivals_fini(&m->arrivals);
 	free(m);
 }
 
@@ -108,14 +66,14 @@ void member_changes_free(struct member_changes *m)
 
 static void journal_shorten(struct member_changes *m)
 {
-	struct request *r;
+	struct member_request *r;
 
 	while (m->octets > MEMBER_JOURNAL_MAX && (r = STAILQ_FIRST(&m->journal)) != NULL) {
 		STAILQ_REMOVE_HEAD(&m->journal, next);
 		m->octets -= r->len;
 		m->lost = r->number;
 		m->offset = 0; // it may be the request of which a part has been sent
-		request_free(r);
+		member_request_free(r);
 	}
 }
 
@@ -125,11 +83,11 @@ void member_changes_note(struct control *c, const struct control_request *asked,
 	static const char form[] = "%schange %s\n%s";
 	struct member_changes *m = c->member.changes;
 	const char *declared = new_keys ? "new-keys " : "";
-	struct request *r;
+	struct member_request *r;
 
 	if (m == NULL)
 		return;
-	r = request_new((size_t)snprintf(NULL, 0, form, declared, name, text));
+	r = member_request_new((size_t)snprintf(NULL, 0, form, declared, name, text));
 	m->last++;
 	if (r == NULL) {
 		m->lost = m->last;
@@ -137,7 +95,7 @@ void member_changes_note(struct control *c, const struct control_request *asked,
 	}
 	snprintf(r->text, r->len + 1, form, declared, name, text);
 	r->number = m->last;
-	r->process = member_has_asked(asked) ? m->other : 0;
+	r->process = member_has_asked(asked) ? m->serving : 0;
 	STAILQ_INSERT_TAIL(&m->journal, r, next);
 	m->octets += r->len;
 	journal_shorten(m);
@@ -149,7 +107,7 @@ void member_changes_clear(struct control *c)
 
 	if (m == NULL)
 		return;
-	requests_free(&m->journal);
+	member_requests_free(&m->journal);
 	m->octets = 0;
 	m->offset = 0;
 	m->lost = 0;
@@ -168,11 +126,11 @@ void member_changes_connected(struct control *c, bool same)
 {
 	struct member_changes *m = c->member.changes;
 
-	m->begun = m->reported = false;
-	m->same = same;
+	m->begun = false;
+	m->same = same ? m->digested : 0;
+	m->state_due = 0;
 	m->offset = 0;
-	request_free(m->arriving);
-	m->arriving = NULL;
+	member_arrivals_connected(&m->arrivals);
 }
 
 static bool send_line(struct control *c, const char *line, int len)
@@ -182,12 +140,14 @@ static bool send_line(struct control *c, const char *line, int len)
 
 static bool state_send(struct control *c)
 {
-	const struct member_changes *m = c->member.changes;
+	struct member_changes *m = c->member.changes;
 	char line[80];
-
-	return send_line(c, line,
+	bool room = send_line(c, line,
 		snprintf(line, sizeof(line), "changes %" PRIu64 " %" PRIu64 " %" PRIu64, m->process,
-			m->other, m->done));
+			m->arrivals.process, m->done));
+
+	m->state_due = room ? STATE_TICKS : 0;
+	return room;
 }
 
 static bool refusal_send(struct control *c)
@@ -201,12 +161,12 @@ static bool refusal_send(struct control *c)
 }
 
 // The next request that the other one lacks. NULL: there is none.
-static const struct request *next_of(struct member_changes *m)
+static const struct member_request *next_of(struct member_changes *m)
 {
-	const struct request *r;
+	const struct member_request *r;
 
 	for (r = STAILQ_FIRST(&m->journal); r != NULL; r = STAILQ_NEXT(r, next)) {
-		if (r->number > m->sent && r->process != m->other)
+		if (r->number > m->sent && r->process != m->arrivals.process)
 			return r;
 		m->sent = RTE_MAX(m->sent, r->number); // it was learnt from there
 	}
@@ -214,7 +174,7 @@ static const struct request *next_of(struct member_changes *m)
 }
 
 // False: there was no room.
-static bool request_send(struct control *c, const struct request *r)
+static bool request_send(struct control *c, const struct member_request *r)
 {
 	struct member_changes *m = c->member.changes;
 	char line[2 * PART_MAX + 80];
@@ -241,11 +201,12 @@ static bool request_send(struct control *c, const struct request *r)
 // Requests that the other one has not served, as far as is known.
 static unsigned int in_flight(const struct member_changes *m)
 {
-	const struct request *r;
+	const struct member_request *r;
 	unsigned int n = 0;
 
 	for (r = STAILQ_FIRST(&m->journal); r != NULL; r = STAILQ_NEXT(r, next))
-		n += r->number > m->taken && r->number <= m->sent && r->process != m->other;
+		n += r->number > m->taken && r->number <= m->sent &&
+		     r->process != m->arrivals.process;
 	return n;
 }
 
@@ -260,25 +221,25 @@ static uint64_t lost_skip(const struct member_changes *m)
 static void requests_send(struct control *c)
 {
 	struct member_changes *m = c->member.changes;
-	const struct request *r;
+	const struct member_request *r;
 
 	if (m->lost > m->sent)
 		m->sent = lost_skip(m);
-	for (unsigned int n = in_flight(m); n < AHEAD_MAX; n++) {
+	for (unsigned int n = in_flight(m); n < MEMBER_AHEAD_MAX; n++) {
 		r = next_of(m);
 		if (r == NULL || !request_send(c, r))
 			return;
 	}
 }
 
-void member_changes_send(struct control *c, bool state)
+void member_changes_send(struct control *c)
 {
 	struct member_changes *m = c->member.changes;
 
 	if (m == NULL)
 		return;
-	if (state || !m->reported)
-		m->reported = state_send(c);
+	if (m->state_due == 0 || --m->state_due == 0)
+		state_send(c);
 	if (refusal_send(c) && m->begun)
 		requests_send(c);
 }
@@ -289,8 +250,8 @@ void member_changes_send(struct control *c, bool state)
 // configurations are the same, else those before the journal.
 static uint64_t needless(const struct member_changes *m)
 {
-	if (m->same)
-		return m->digested;
+	if (m->same > 0)
+		return m->same;
 	if (m->lost > 0)
 		return lost_skip(m);
 	return STAILQ_EMPTY(&m->journal) ? m->last : STAILQ_FIRST(&m->journal)->number - 1;
@@ -303,8 +264,7 @@ static bool begin_anew(struct control *c)
 
 	m->sent = needless(m);
 	// Without the state, the other one would take the line for one of the process before.
-	m->reported = state_send(c);
-	return m->reported &&
+	return state_send(c) &&
 	       send_line(c, line, snprintf(line, sizeof(line), "same %" PRIu64, m->sent));
 }
 
@@ -318,12 +278,10 @@ static bool state_learn(struct control *c, const char *rest)
 		!line_number(&rest, &number, UINT64_MAX) || rest != NULL ||
 		(process == m->process && number > m->last))
 		return false;
-	if (other != m->other) {
-		m->other = other;
-		m->done = m->received = 0;
-		m->reported = false;
-		requests_free(&m->waiting);
-		m->n_waiting = 0;
+	if (other != m->arrivals.process) {
+		member_arrivals_process(&m->arrivals, other);
+		m->done = 0;
+		m->state_due = 0;
 	}
 	m->taken = process == m->process ? number : 0;
 	if (m->begun)
@@ -339,73 +297,16 @@ static bool same_learn(struct member_changes *m, const char *rest)
 
 	if (!line_number(&rest, &number, UINT64_MAX) || rest != NULL)
 		return false;
-	if (number > m->received) {
-		m->done = m->received = number;
-		m->reported = false;
+	if (number > m->arrivals.received) {
+		m->done = m->arrivals.received = number;
+		m->state_due = 0;
 	}
-	return true;
-}
-
-// The other requests of clients, such as those for roles, are not for the channel.
-static bool is_change(const char *text)
-{
-	static const char declared[] = "new-keys ", change[] = "change ";
-
-	if (strncmp(text, declared, strlen(declared)) == 0)
-		text += strlen(declared);
-	return strncmp(text, change, strlen(change)) == 0;
-}
-
-static void arrive(struct member_changes *m, uint64_t number)
-{
-	struct request *r = m->arriving;
-
-	m->arriving = NULL;
-	m->received = r->number = number;
-	if (!is_change(r->text)) {
-		request_free(r);
-		return;
-	}
-	STAILQ_INSERT_TAIL(&m->waiting, r, next);
-	m->n_waiting++;
-}
-
-// The parts of a request follow in their order: others are a mistake.
-static bool part_learn(struct member_changes *m, const char *rest)
-{
-	uint64_t number, offset, len;
-	int n;
-
-	if (!line_number(&rest, &number, UINT64_MAX) || !line_number(&rest, &offset, REQUEST_MAX) ||
-		!line_number(&rest, &len, REQUEST_MAX) || rest == NULL ||
-		strspn(rest, "0123456789abcdef") != strlen(rest))
-		return false;
-	if (number <= m->received || m->n_waiting == AHEAD_MAX || m->other == 0)
-		return true;
-	if (offset == 0) {
-		request_free(m->arriving);
-		m->arriving = request_new(len);
-		if (m->arriving != NULL)
-			m->arriving->number = number;
-		m->arrived = 0;
-	}
-	if (m->arriving == NULL || number != m->arriving->number || len != m->arriving->len ||
-		offset != m->arrived || strlen(rest) > 2 * (len - offset))
-		return true;
-	n = hex_parse((uint8_t *)m->arriving->text + offset, len - offset, rest);
-	if (n <= 0)
-		return true;
-	m->arrived += (size_t)n;
-	if (m->arrived == len)
-		arrive(m, number);
 	return true;
 }
 
 static bool refusal_learn(const char *rest)
 {
-	uint64_t number;
-
-	if (!line_number(&rest, &number, UINT64_MAX) || rest == NULL)
+	if (rest == NULL)
 		return false;
 	event_post(MEMBER_REFUSED, EVENT_TEXT(rest));
 	return true;
@@ -424,27 +325,25 @@ bool member_changes_learn(struct control *c, const char *line)
 	if (strcmp(word, "same") == 0)
 		return same_learn(m, rest);
 	if (strcmp(word, "change") == 0)
-		return part_learn(m, rest);
+		return member_arrivals_part(&m->arrivals, rest);
 	return strcmp(word, "refused") == 0 && refusal_learn(rest);
 }
 
 bool member_changes_take(struct control *c, struct control_request *request)
 {
 	struct member_changes *m = c->member.changes;
-	struct request *r = m != NULL ? STAILQ_FIRST(&m->waiting) : NULL;
+	struct member_request *r = m != NULL ? member_arrivals_take(&m->arrivals) : NULL;
 
 	if (r == NULL)
 		return false;
-	*request = (struct control_request){
-		.text = malloc(r->len + 1), .len = r->len, .may_change = true};
-	if (request->text == NULL)
-		return false; // the next time
-	memcpy(request->text, r->text, r->len + 1);
-	STAILQ_REMOVE_HEAD(&m->waiting, next);
-	m->n_waiting--;
-	m->done = r->number;
-	m->reported = false;
-	request_free(r);
+	*request = (struct control_request){.text = r->text, .len = r->len, .may_change = true};
+	r->text = NULL;
+	m->serving = r->process;
+	if (r->process == m->arrivals.process) {
+		m->done = r->number;
+		m->state_due = 0;
+	}
+	member_request_free(r);
 	return true;
 }
 
@@ -455,10 +354,11 @@ void member_changes_answer(struct control *c, const char *status, const char *te
 
 	if (m == NULL || strcmp(status, "refused") != 0)
 		return;
-	len = snprintf(m->refused, sizeof(m->refused), "refused %" PRIu64 " ", m->done);
+	len = snprintf(m->refused, sizeof(m->refused), "refused ");
 	for (const char *p = text; *p != '\0' && *p != '\n' && len + 1 < WHY_MAX; p++)
 		m->refused[len++] = (char)(*p >= ' ' && *p <= '~' ? *p : '?');
 	m->refused[len] = '\0';
+	refusal_send(c);
 	log_warn("a change of the other gateway of the pair is refused here: %.*s",
 		(int)strcspn(text, "\n"), text);
 }

@@ -7,7 +7,7 @@
 //   changes PROCESS OTHER N    of this process, which has all changes of the other up to N
 //   same N                     the other one has no need of changes up to N: it has them
 //   change N OFFSET LEN HEX    a part of the request, as of requests.h, that has made a change
-//   refused N WHY              the request of the other one has been refused here
+//   refused WHY                a request of the other one has been refused here
 //
 // Control thread, with the gateway's lock; member_changes_take(), and the functions that are called
 // about a request, without it. Nothing happens without a channel.
@@ -41,8 +41,8 @@ void member_changes_digest(struct control *c);
 // Begins with another connection. same: both configurations were the same when it began.
 void member_changes_connected(struct control *c, bool same);
 
-// Sends lines, as far as there is room. Call it every 100 ms. state: also unchanged ones.
-void member_changes_send(struct control *c, bool state);
+// Sends lines, as far as there is room, and repeats the state. Call it every 100 ms.
+void member_changes_send(struct control *c);
 
 // Takes a line of the other member. False: it is none of these.
 bool member_changes_learn(struct control *c, const char *line);

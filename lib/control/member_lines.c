@@ -92,7 +92,7 @@ static void groups_send(struct control *c, enum conf_role role)
 static void lines_send(struct control *c, bool all, uint64_t now_ms)
 {
 	groups_send(c, CONF_ACTIVE);
-	member_changes_send(c, all);
+	member_changes_send(c);
 	if (!sas_send(c, all, now_ms))
 		return;
 	groups_send(c, CONF_STANDBY);

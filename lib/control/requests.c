@@ -10,6 +10,7 @@
 #include "conf_print.h"
 #include "configure.h"
 #include "event_log.h"
+#include "frozen.h"
 #include "log.h"
 #include "member_changes.h"
 #include "request_serve.h"
@@ -473,7 +474,7 @@ bool requests_tick(bool reload, uint64_t now_ms)
 	// The grace period of the one before is over.
 	if (requests.at.c->retired == NULL && requests.at.c->sas_leaving == 0)
 		for (unsigned int i = 0; i < AT_ONCE_MAX && begin_next(now_ms); i++)
-			;
+			frozen_renew(requests.at.c);
 	return requests.kind != NULL || requests.due != NULL;
 }
 
