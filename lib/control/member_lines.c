@@ -13,6 +13,7 @@
 #include "member_peers.h"
 #include "numbers.h"
 
+#define ROLE_MS      300                       // for which a reported role is true
 #define TAKE_MS      10                        // of a tick, for lines of the other one
 #define REPEAT_TICKS (NUMBERS_REPEAT_MS / 100) // in which all lines are sent, also unchanged ones
 
@@ -179,9 +180,12 @@ void member_lines_tick(struct control *c, uint64_t now_ms)
 uint64_t member_silent_ms(struct control *c, const struct owned_group *g, uint64_t now_ms)
 {
 	const struct control_member *m = &c->member;
+	uint64_t ms;
 
 	member_lines_tick(c, now_ms);
-	if (m->lines_epoch != 0 && g->other_known && g->other == CONF_STANDBY)
+	ms = m->lines_ms == 0 ? UINT64_MAX : now_ms - m->lines_ms + 1;
+	// An older report may have been followed by another role, which has not arrived.
+	if (m->lines_epoch != 0 && g->other_known && g->other == CONF_STANDBY && ms <= ROLE_MS)
 		return 0;
-	return m->lines_ms == 0 ? UINT64_MAX : now_ms - m->lines_ms + 1;
+	return ms;
 }

@@ -5,7 +5,10 @@
 #include "collect.h"
 #include "conf_digest.h"
 #include "desk.h"
+#include "group.h"
 #include "member.h"
+#include "member_changes.h"
+#include "member_lines.h"
 #include "pair_site.h"
 
 static struct channel *other;
@@ -21,6 +24,8 @@ static void pair_up(void)
 	desk_forget();
 	assert_int_equal(channel_new(&desk.member.channel, &pa), 0);
 	assert_int_equal(channel_new(&other, &pb), 0);
+	desk.member.changes = member_changes_new();
+	assert_non_null(desk.member.changes);
 	assert_int_equal(conf_digests_write(text, desk.conf), 0);
 	channel_config_set(other, text);
 	member_tick(&desk, desk_now);
@@ -96,6 +101,42 @@ static void the_list_has_a_row_for_each(void **state)
 	member_stop(&desk);
 }
 
+static bool is_standby(void *arg)
+{
+	member_lines_tick(&desk, desk_now);
+	return member_silent_ms(&desk, arg, desk_now) == 0;
+}
+
+static bool other_connected(void *arg)
+{
+	(void)arg;
+	return channel_epoch(other) != 0;
+}
+
+// It may have become active since, without a line about it that arrives.
+static void an_old_report_of_a_role_is_none(void **state)
+{
+	static const char line[] = "group g standby";
+	struct owned_group *g;
+
+	(void)state;
+	pair_up();
+	desk_reload("pair = { member = 1; };"
+		    "groups = ( { name = \"g\"; addresses = [ \"192.0.2.1\" ]; } );",
+		"");
+	g = group_find(&desk, "g");
+	assert_non_null(g);
+	assert_true(site_wait(other_connected, NULL));
+	assert_true(site_wait(is_connected, NULL));
+	member_lines_tick(&desk, desk_now);
+	assert_true(channel_send(other, line, strlen(line)));
+	assert_true(site_wait(is_standby, g));
+	desk_now += 1000;
+	assert_in_range(member_silent_ms(&desk, g, desk_now), 1000, 1001);
+	channel_free(other);
+	member_stop(&desk);
+}
+
 static int start(void **state)
 {
 	return site_make(state) < 0 ? -1 : harness_start(state);
@@ -111,6 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		desk_test(events_follow_the_connection),
 		desk_test(the_list_has_a_row_for_each),
+		desk_test(an_old_report_of_a_role_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);
