@@ -112,9 +112,11 @@ static enum exit_code state_order(
 enum exit_code command_group(const struct options *options, char **words)
 {
 	if (words[0] == NULL || words[1] == NULL || words[2] != NULL ||
-		(strcmp(words[1], "active") != 0 && strcmp(words[1], "standby") != 0))
+		(strcmp(words[1], "active") != 0 && strcmp(words[1], "standby") != 0 &&
+			strcmp(words[1], "drain") != 0))
 		errx(EXIT_USAGE,
-			"group: expected the name of a group, and \"active\" or \"standby\"");
+			"group: expected the name of a group, and \"active\", \"standby\" or "
+			"\"drain\"");
 	words_check("group", words, 1);
 	return state_order(options, "group", words[0], words[1]);
 }

@@ -61,8 +61,9 @@ const struct command commands[] = {
 	[FIRST_KIND + (place)] = {                                                                 \
 		#noun, " add|set|del ...", help, command_change, false, complete_change},
 #include "conf_kind.def"
-	[AFTER_KINDS] = {"group", " NAME active|standby",
-		"answer for the addresses of a group, or leave that to another gateway",
+	[AFTER_KINDS] = {"group", " NAME active|standby|drain",
+		"answer for the addresses of a group, leave that to another gateway, or prepare "
+		"that",
 		command_group, false, complete_group},
 	{"apply", " FILE|-", "apply all changes in a file, or none", command_apply, false,
 		complete_file},

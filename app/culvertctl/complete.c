@@ -232,7 +232,7 @@ void complete_flush(const struct options *options, char **words, size_t n)
 
 void complete_group(const struct options *options, char **words, size_t n)
 {
-	static const char *const roles[] = {"active", "standby", NULL};
+	static const char *const roles[] = {"active", "standby", "drain", NULL};
 
 	(void)words;
 	if (n == 0)

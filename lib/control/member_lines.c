@@ -177,15 +177,35 @@ void member_lines_tick(struct control *c, uint64_t now_ms)
 	m->lines_epoch = epoch;
 }
 
+// An older report may have been followed by another role, which has not arrived.
+static bool is_standby_there(
+	const struct control_member *m, const struct owned_group *g, uint64_t now_ms)
+{
+	return m->lines_epoch != 0 && g->other_known && g->other == CONF_STANDBY &&
+	       now_ms - m->lines_ms < ROLE_MS;
+}
+
+const char *member_missing(struct control *c, const struct owned_group *g, uint64_t now_ms)
+{
+	const struct control_member *m = &c->member;
+	struct channel_state s;
+
+	if (m->channel == NULL)
+		return "there is no channel";
+	channel_state(m->channel, &s);
+	if (s.phase != CHANNEL_IN_SYNC)
+		return "the other gateway is not in sync";
+	if (!is_standby_there(m, g, now_ms))
+		return "the other gateway does not have it as standby";
+	return m->left > 0 || m->scan_ms == 0 ? "not all flows are reported" : NULL;
+}
+
 uint64_t member_silent_ms(struct control *c, const struct owned_group *g, uint64_t now_ms)
 {
 	const struct control_member *m = &c->member;
-	uint64_t ms;
 
 	member_lines_tick(c, now_ms);
-	ms = m->lines_ms == 0 ? UINT64_MAX : now_ms - m->lines_ms + 1;
-	// An older report may have been followed by another role, which has not arrived.
-	if (m->lines_epoch != 0 && g->other_known && g->other == CONF_STANDBY && ms <= ROLE_MS)
+	if (is_standby_there(m, g, now_ms))
 		return 0;
-	return ms;
+	return m->lines_ms == 0 ? UINT64_MAX : now_ms - m->lines_ms + 1;
 }

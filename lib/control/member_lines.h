@@ -11,6 +11,9 @@
 // every 100 ms, and when a role has changed.
 void member_lines_tick(struct control *c, uint64_t now_ms);
 
+// Why the other gateway should not take an active group over now; NULL: it can, without loss.
+const char *member_missing(struct control *c, const struct owned_group *g, uint64_t now_ms);
+
 // Takes the lines that have been received. For how many milliseconds the other gateway may have
 // used numbers of the group without a report; 0: it has reported that it is standby.
 uint64_t member_silent_ms(struct control *c, const struct owned_group *g, uint64_t now_ms);

@@ -17,6 +17,8 @@
 #define AGAIN_MS      100
 #define DEFEND_MS     10000 // as DEFEND_INTERVAL of RFC 5227
 
+const char role_drained[] = "ready";
+
 static void announce(struct control *c, const struct conf_group *g)
 {
 	for (uint16_t p = 0; p < c->snapshot->n_ports; p++)
@@ -34,6 +36,7 @@ static void begin(struct control *c, unsigned int group, enum conf_role role, ui
 	owned->since_ms = now_ms;
 	owned->changes++;
 	owned->announcements = 0;
+	owned->drain = NULL;
 	for (uint16_t p = 0; p < c->snapshot->n_ports; p++)
 		for (unsigned int i = 0; i < g->n_addrs; i++)
 			if (snapshot_port_has(&c->snapshot->port[p], &g->addrs[i]))
@@ -79,6 +82,7 @@ bool role_set(struct control *c, const char *name, enum conf_role role, uint64_t
 
 	if (g == NULL)
 		return false;
+	g->drain = NULL;
 	if (g->role == role) {
 		if (role == CONF_ACTIVE)
 			announce_begin(c, g, now_ms);
@@ -96,6 +100,26 @@ bool role_set(struct control *c, const char *name, enum conf_role role, uint64_t
 	if (role == CONF_ACTIVE)
 		announce_begin(c, g, now_ms);
 	post(g);
+	return true;
+}
+
+static void drain_tick(struct control *c, struct owned_group *g, uint64_t now_ms)
+{
+	const char *missing = member_missing(c, g, now_ms);
+
+	if (missing == NULL && g->drain != role_drained)
+		event_post(GROUP_DRAINED, EVENT_TEXT(g->name));
+	g->drain = missing != NULL ? missing : role_drained;
+}
+
+bool role_drain(struct control *c, const char *name, uint64_t now_ms)
+{
+	struct owned_group *g = group_find(c, name);
+
+	if (g == NULL || g->role != CONF_ACTIVE || c->member.channel == NULL)
+		return false;
+	if (g->drain == NULL)
+		drain_tick(c, g, now_ms);
 	return true;
 }
 
@@ -130,6 +154,8 @@ void roles_tick(struct control *c, uint64_t now_ms)
 	for (unsigned int i = 0; i < c->groups.n; i++) {
 		struct owned_group *g = &c->groups.item[i];
 
+		if (g->drain != NULL)
+			drain_tick(c, g, now_ms);
 		if (g->announcements == 0 || now_ms < g->announce_ms)
 			continue;
 		announce(c, &c->conf->groups[i]);

@@ -10,6 +10,14 @@
 // more times by roles_tick().
 bool role_set(struct control *c, const char *name, enum conf_role role, uint64_t now_ms);
 
+extern const char role_drained[]; // as owned_group.drain: it can
+
+// An active group is to be taken over by the other gateway of the pair as soon as that can: lists
+// and the event group_drained show when. It stays active until a command changes the roles.
+// role_set() ends it, also with the role that the group has. False: there is no such group, it is
+// not active, or no channel.
+bool role_drain(struct control *c, const char *name, uint64_t now_ms);
+
 // Makes all active groups standby, as role_set() does, but for flows in clear.
 void roles_give_up(struct control *c, uint64_t now_ms);
 

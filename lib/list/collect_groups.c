@@ -38,6 +38,7 @@ bool collect_groups(void *view, const struct control *c, unsigned int i)
 		.active = g->role == CONF_ACTIVE,
 		.role_ms = c->io->now_ms() - g->since_ms,
 		.changes = g->changes,
+		.drain = g->drain != NULL ? g->drain : "",
 		.tunnels = tunnels_of(c, &c->conf->groups[i])};
 	snprintf(v->name, sizeof(v->name), "%s", g->name);
 	addresses_write(v->addresses, &c->conf->groups[i]);

@@ -135,6 +135,21 @@ static bool group_standby(struct control *c, const char *name, char *text, size_
 	return group_order(c, name, CONF_STANDBY, text, size);
 }
 
+static bool group_drain(struct control *c, const char *name, char *text, size_t size)
+{
+	bool done;
+
+	pthread_mutex_lock(&c->lock);
+	done = role_drain(c, name, c->io->now_ms());
+	pthread_mutex_unlock(&c->lock);
+	if (!done)
+		snprintf(text, size,
+			"no active group has the name \"%s\", or there is no channel to another "
+			"gateway",
+			name);
+	return done;
+}
+
 const struct request_at_once orders[] = {
 	{"flush", flush},
 	{"flush-neighbours", flush_neighbours},
@@ -144,5 +159,6 @@ const struct request_at_once orders[] = {
 	{"tunnel-up", tunnel_up},
 	{"group-active", group_active},
 	{"group-standby", group_standby},
+	{"group-drain", group_drain},
 	{NULL, NULL},
 };

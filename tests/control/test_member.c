@@ -9,6 +9,7 @@
 #include "member.h"
 #include "member_changes.h"
 #include "member_lines.h"
+#include "role.h"
 #include "pair_site.h"
 
 static struct channel *other;
@@ -130,8 +131,15 @@ static void an_old_report_of_a_role_is_none(void **state)
 	assert_true(site_wait(is_connected, NULL));
 	member_lines_tick(&desk, desk_now);
 	assert_true(channel_send(other, line, strlen(line)));
+	assert_false(role_drain(&desk, "x", desk_now));
 	assert_true(site_wait(is_standby, g));
+	desk_forget();
+	assert_true(role_drain(&desk, "g", desk_now));
+	assert_string_equal(g->drain, role_drained);
+	desk_expect_event("event=group_drained\tseverity=info\tgroup=g");
 	desk_now += 1000;
+	roles_tick(&desk, desk_now);
+	assert_string_equal(g->drain, "the other gateway does not have it as standby");
 	assert_in_range(member_silent_ms(&desk, g, desk_now), 1000, 1001);
 	channel_free(other);
 	member_stop(&desk);

@@ -71,5 +71,27 @@ group_channel()
 in_sync() { [[ $(ctl "$1" --json show members | jq -r 'map(.state) | unique | join(" ")') == "in sync" ]]; }
 both_in_sync() { in_sync a && in_sync c; }
 
+# GATEWAY PRIORITY: on the link between the two, as in the example. keepalived enters the namespace by itself: the kernel
+# tells it which processes end only in the first one.
+declare -A vrrp
+keepalived_start()
+{
+	sed -e "s|priority .*|priority $2|" \
+		-e "s|/usr/share/doc/culvert/examples/culvert-notify|$lab_dir/notify-$1|" \
+		-e "s|/run/culvert-notify|$lab_dir/vrrp-$1|" \
+		-e "s|/usr/sbin/culvertd -c .*|$lab_build/app/culvertd/culvertd -c $lab_dir/$1.conf|" \
+		-e "1i net_namespace $lab_id-g$1" \
+		"$lab_root/conf/keepalived/keepalived.conf" >"$lab_dir/vrrp-$1"
+	cat >"$lab_dir/notify-$1" <<-END
+		#!/bin/bash
+		export PATH=$lab_build/app/culvertctl:$PATH CULVERT_INSTANCE=$lab_id-$1
+		exec $lab_root/conf/keepalived/culvert-notify "\$@"
+	END
+	chmod 700 "$lab_dir/notify-$1"
+	keepalived -n -l -D -f "$lab_dir/vrrp-$1" -p "$lab_dir/vrrp-$1.pid" -r "$lab_dir/vrrp-$1.vrrp" \
+		>"$lab_dir/vrrp-$1.out" 2>&1 &
+	vrrp[$1]=$!
+}
+
 role() { ctl "$1" --json show groups | jq -r '.[] | select(.name == "main") | .role'; }
 role_is() { [[ $(role "$1") == "$2" ]]; }
