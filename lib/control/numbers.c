@@ -24,7 +24,8 @@
 #define RAISE_STEP (UINT64_C(1) << 34) // less than replay.h allows
 // Packets of the peer that are refused after a takeover, at most.
 #define MARGIN_MS_MAX UINT64_C(1000)
-#define MARGIN_MS_MIN UINT64_C(300) // accepted since the last report
+#define MARGIN_MS_MIN UINT64_C(150) // accepted since the last report: more than a tick old
+#define SURE_MS       UINT64_C(300) // for the last of these reports
 #define SILENT_MS_MAX UINT64_C(86400000)
 #define RATE_MAX      (UINT64_C(1) << 36)
 #define LEFT_OUT_MAX  (UINT64_C(1) << 31) // a peer with ESN can follow twice that (RFC 4303 A2.2)
@@ -94,7 +95,7 @@ void numbers_tick(struct control *c, uint64_t now_ms)
 		if (sa->opt.direction == SA_OUT)
 			out_tick(sa_out_of(sa), now_ms);
 		if (sa->record->sure_ms == 0)
-			sa->record->sure_ms = now_ms + NUMBERS_REPEAT_MS + MARGIN_MS_MIN;
+			sa->record->sure_ms = now_ms + NUMBERS_REPEAT_MS + SURE_MS;
 		if (!sa->record->in_file) // else reserve.h does it
 			sa_record_sample(sa->record, sa_numbers_used(sa));
 	}

@@ -1,0 +1,140 @@
+# shellcheck shell=bash disable=SC2154 # lab_root is of app/lab.sh, which the tests include
+# SPDX-License-Identifier: BSD-3-Clause
+# For tests of a pair of gateways (group.sh) with keepalived: an active gateway ends for each reason, under traffic of
+# a hundred pings a second, and how long hosts have no answer. Sourced after group.sh. The test has these functions:
+#
+#   is_ready STANDBY ACTIVE    the standby follows
+#   gateway_kill GATEWAY       with its programs; gateway_start starts them again
+#   programs GATEWAY           their process ids
+
+# keepalived on both; a is active. Pings begin.
+ends_begin()
+{
+	ip -n "$lab_id-ga" address add 169.254.77.11/24 dev ha0
+	ip -n "$lab_id-gc" address add 169.254.77.12/24 dev ha0
+	keepalived_start a 200
+	poll grep -q 'Entering MASTER STATE' "$lab_dir/vrrp-a.out" || fail "keepalived of a: $(cat "$lab_dir/vrrp-a.out")"
+	poll role_is a active || fail "keepalived has not made a active: $(cat "$lab_dir/vrrp-a.out")"
+	keepalived_start c 100
+	poll grep -q 'Entering BACKUP STATE' "$lab_dir/vrrp-c.out" || fail "keepalived of c: $(cat "$lab_dir/vrrp-c.out")"
+	poll on ha ping -q -c 1 -W 1 10.2.0.2 >/dev/null || fail "no traffic: $(ctl a show drops)"
+	spawn ha ping -D -n -i 0.01 10.2.0.2 >"$lab_dir/pinged"
+	pinger=$!
+	active=a standby=c
+}
+
+ends_end()
+{
+	kill -INT "$pinger"
+	wait "$pinger" || true
+	tail -3 "$lab_dir/pinged"
+	poll settled || fail "at the end: $(role a) $(role c)"
+	for g in a c; do
+		kill "${vrrp[$g]}"
+		wait "${vrrp[$g]}" || true
+	done
+}
+
+# One of the two is active, and the other one follows it: active, standby.
+settled()
+{
+	case "$(role a) $(role c)" in
+	"active standby") active=a standby=c ;;
+	"standby active") active=c standby=a ;;
+	*) return 1 ;;
+	esac
+	both_in_sync && is_ready "$standby" "$active"
+}
+
+# A process and all that it has started.
+tree()
+{
+	local child
+	echo "$1"
+	for child in $(pgrep -P "$1"); do
+		tree "$child"
+	done
+}
+
+# SIGNAL GATEWAY: to its programs, keepalived and its script.
+programs_signal()
+{
+	local pids
+	mapfile -t pids < <(tree "${vrrp[$2]}")
+	# shellcheck disable=SC2046 # process ids
+	kill "-$1" $(programs "$2") "${pids[@]}" 2>/dev/null || true # a question of the script may have ended
+}
+
+# After a failure, so that stopped programs can end.
+ends_continue()
+{
+	(programs_signal CONT a) 2>/dev/null || true
+	(programs_signal CONT c) 2>/dev/null || true
+}
+lab_undo+=(ends_continue)
+
+# GATEWAY up|down
+links_set()
+{
+	ip -n "$lab_id-g$1" link set ha0 "$2"
+	ip -n "$lab_id-sw" link set "lan-$1" "$2"
+	ip -n "$lab_id-sw" link set "wan-$1" "$2"
+}
+
+begin_kill() { gateway_kill "$1"; }
+end_kill() { gateway_start "$1"; }
+begin_links() { links_set "$1" down; }
+end_links() { links_set "$1" up; }
+begin_stop() { programs_signal STOP "$1"; }
+end_stop() { programs_signal CONT "$1"; }
+begin_command() { ctl "$1" group main drain; }
+end_command() { true; }
+
+# Milliseconds of the longest time without an answer that ends after $1.
+outage()
+{
+	tr -d '[]' <"$lab_dir/pinged" | awk -v from="$1" '/icmp_seq/ {
+		if (last && $1 > from && $1 - last > longest) longest = $1 - last
+		last = $1
+	} END { printf "%.0f\n", 1000 * longest }'
+}
+
+# TIME SECONDS: there is an answer that long after it.
+answered_after()
+{
+	tail -n 1 "$lab_dir/pinged" | tr -d '[]' | awk -v from="$1" -v s="$2" '{ late = $1 > from + s } END { exit !late }'
+}
+
+# PERCENT VALUE...: the smallest that at least this part of the values do not exceed.
+percentile()
+{
+	local percent=$1
+	shift
+	printf '%s\n' "$@" | sort -n | awk -v p="$percent" '{ v[NR] = $1 } END { print v[int((NR * p + 99) / 100)] }'
+}
+
+# REASON MS: moves the group for that reason, with an outage of that many milliseconds in 95 of 100 cases. With few moves of a
+# machine that has other things to do, only that it ends.
+moves()
+{
+	local reason=$1 limit=$2 outages=() begin refused i
+	echo "== $reason"
+	for ((i = 0; i < MOVES; i++)); do
+		poll settled || fail "$reason, before move $i: roles $(role a) $(role c), $(ctl a show members)"
+		refused=$(lab_dropped b replay)
+		begin=$EPOCHREALTIME
+		"begin_$reason" "$active"
+		poll role_is "$standby" active || fail "$reason: $standby has not taken over: $(tail "$lab_dir/vrrp-$standby.out")"
+		poll answered_after "$EPOCHREALTIME" 0.5 ||
+			fail "$reason: no traffic by $standby: b $(ctl b show drops), $standby $(ctl "$standby" show drops)"
+		outages+=("$(outage "$begin")")
+		"end_$reason" "$active"
+		poll settled || fail "$reason: after move $i: roles $(role a) $(role c), $(ctl a show members)"
+		poll answered_after "$EPOCHREALTIME" 0.2 || fail "$reason: no traffic after it"
+		refused=$(($(lab_dropped b replay) - refused))
+		[[ $refused -le 100 ]] || fail "$reason: b has refused $refused packets"
+	done
+	echo "$reason: ${outages[*]} ms: median $(percentile 50 "${outages[@]}"), p95 $(percentile 95 "${outages[@]}")"
+	[[ $MOVES -ge 20 ]] || limit=5000
+	[[ $(percentile 95 "${outages[@]}") -le $limit ]] || fail "$reason: longer than $limit ms"
+}
