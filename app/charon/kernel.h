@@ -36,6 +36,7 @@ struct kernel {
 	linked_list_t *policies, *groups;
 	int events;         // descriptor; -1: not subscribed
 	bool segment_taken; // see pair.c
+	time_t renew_from;  // seconds of time_monotonic(): when SAs may get new keys
 	bool stopping;      // charon ends
 };
 

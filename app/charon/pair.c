@@ -15,6 +15,7 @@
 
 #define TICK_S      1
 #define RENEW_MAX   20 // CHILD_SAs in a tick
+#define SETTLE_S    2
 #define HA_COMMANDS "/run/charon.ha"
 
 bool pair_is_there(void)
@@ -73,6 +74,13 @@ static bool any_is_active(const json_t *groups)
 
 // --- new keys ---
 
+// A member that was frozen may take a group back within moments. An exchange that the other one had
+// begun meanwhile would leave the peer with a CHILD_SA that neither has.
+static void renew_soon(struct kernel *k)
+{
+	k->renew_from = time_monotonic(NULL) + SETTLE_S;
+}
+
 void pair_renew(struct kernel *k)
 {
 	enumerator_t *e;
@@ -86,6 +94,7 @@ void pair_renew(struct kernel *k)
 		sa->renew = sa->inbound && sa->name[0] != '\0';
 	e->destroy(e);
 	k->mutex->unlock(k->mutex);
+	renew_soon(k);
 }
 
 // charon does nothing for passive IKE_SAs.
@@ -122,6 +131,7 @@ static void children_mark(struct kernel *k, ike_sa_t *ike_sa)
 	}
 	k->mutex->unlock(k->mutex);
 	e->destroy(e);
+	renew_soon(k);
 }
 
 // --- IKE_SAs ---
@@ -222,7 +232,8 @@ static void follow(struct kernel *k)
 	} else {
 		if (!k->segment_taken)
 			segment_take(k);
-		renew_some(k);
+		if (time_monotonic(NULL) > k->renew_from)
+			renew_some(k);
 	}
 	json_decref(groups);
 }
