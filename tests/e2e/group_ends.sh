@@ -29,6 +29,10 @@ ends_end()
 	wait "$pinger" || true
 	tail -3 "$lab_dir/pinged"
 	poll settled || fail "at the end: $(role a) $(role c)"
+}
+
+keepalived_end()
+{
 	for g in a c; do
 		kill "${vrrp[$g]}"
 		wait "${vrrp[$g]}" || true
