@@ -23,8 +23,10 @@ ends_begin()
 	active=a standby=c
 }
 
+# The packets that were lost at the last move have left the windows.
 ends_end()
 {
+	poll answered_after "$EPOCHREALTIME" 1 || fail "no traffic at the end"
 	kill -INT "$pinger"
 	wait "$pinger" || true
 	tail -3 "$lab_dir/pinged"
