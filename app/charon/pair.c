@@ -15,7 +15,7 @@
 
 #define TICK_S      1
 #define RENEW_MAX   20 // CHILD_SAs in a tick
-#define SETTLE_S    2
+#define SETTLE_S    2  // after a takeover, before keys are renewed
 #define HA_COMMANDS "/run/charon.ha"
 
 bool pair_is_there(void)
@@ -76,7 +76,7 @@ static bool any_is_active(const json_t *groups)
 
 // A member that was frozen may take a group back within moments. An exchange that the other one had
 // begun meanwhile would leave the peer with a CHILD_SA that neither has.
-static void renew_soon(struct kernel *k)
+static void renew_later(struct kernel *k)
 {
 	k->renew_from = time_monotonic(NULL) + SETTLE_S;
 }
@@ -94,7 +94,7 @@ void pair_renew(struct kernel *k)
 		sa->renew = sa->inbound && sa->name[0] != '\0';
 	e->destroy(e);
 	k->mutex->unlock(k->mutex);
-	renew_soon(k);
+	renew_later(k);
 }
 
 // charon does nothing for passive IKE_SAs.
@@ -131,7 +131,7 @@ static void children_mark(struct kernel *k, ike_sa_t *ike_sa)
 	}
 	k->mutex->unlock(k->mutex);
 	e->destroy(e);
-	renew_soon(k);
+	renew_later(k);
 }
 
 // --- IKE_SAs ---

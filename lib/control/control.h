@@ -161,8 +161,8 @@ struct owned_group {
 	bool other_known;           // the other gateway of a pair has reported:
 	enum conf_role other;       // its role
 	bool both;                  // both are active
-	const char
-		*drain; // why the other one cannot take it over yet; NULL: no operator wants that
+	// Why the other one cannot take it over yet; NULL: no operator wants that.
+	const char *drain;
 };
 
 struct owned_groups {

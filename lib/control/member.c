@@ -70,7 +70,7 @@ int member_connect(struct control *c, int (*confine)(void *arg), void *arg)
 
 	if (c->member.channel == NULL)
 		return 0;
-	config_follow(c, c->io->now_ms()); // without it the other one would take it for another
+	config_follow(c, c->io->now_ms()); // a hello without digests differs
 	rc = channel_start(c->member.channel, confine, arg);
 	if (rc < 0)
 		log_error("cannot start the thread of the channel: %s", strerror(-rc));

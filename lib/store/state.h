@@ -51,9 +51,9 @@ unsigned int state_block_bits(const struct state *s, const struct sa_options *o)
 bool state_key_is_divided(const struct state *s, const struct sa_options *o);
 
 // Checks that the file has the key of every outbound SA whose cipher must not use a nonce twice,
-// and none that is divided into other blocks. Writes a line to errors for each
-// SA of either kind. declared: the operator has declared the keys that the file does not have new.
-// Returns 0 or -EPERM.
+// and none that is divided into other blocks. Writes a line to errors for each SA of either kind.
+// declared: the operator has declared the keys that the file does not have new. Returns 0 or
+// -EPERM.
 int state_keys_check(const struct state *s, const struct conf *conf, bool declared, FILE *errors);
 
 // Declares such keys new, while no daemon runs: adds them to the file with number 0, and writes the
