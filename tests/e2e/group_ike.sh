@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154 # lab_root is of app/lab.sh, which the tests include
+# shellcheck shell=bash disable=SC2154,SC2034 # lab_root is of app/lab.sh, which the tests include; ike.sh reads ike_also
 # SPDX-License-Identifier: BSD-3-Clause
 # For tests of a pair of gateways (group.sh), each driven by a charon, which give each other their SAs by strongSwan's plugin
 # ha. The peer b is a gateway with a charon of its own. Sourced after group.sh and ike.sh.
