@@ -96,6 +96,9 @@ bool role_set(struct control *c, const char *name, enum conf_role role, uint64_t
 	member_flows_begin(c);
 	address_apply(c, c->snapshot);
 	roles_decide_flows(c);
+	// A pass that has begun accepts packets: the other one has to know them.
+	if (role == CONF_STANDBY)
+		rte_rcu_qsbr_synchronize(c->qsbr, RTE_QSBR_THRID_INVALID);
 	member_lines_tick(c, now_ms); // the numbers that it uses now
 	if (role == CONF_ACTIVE)
 		announce_begin(c, g, now_ms);

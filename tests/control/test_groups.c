@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Groups of addresses: roles at the start, by command and after a reload; the silence of a
 // standby group, and the announcements of an active one.
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <rte_cycles.h>
+#include <rte_pause.h>
+
 #include "arp.h"
 #include "collect.h"
 #include "desk.h"
@@ -237,6 +243,37 @@ static void test_standby_again_at_once(void **state)
 	assert_int_equal(sent_about_group(), 0);
 }
 
+static atomic_bool pass_has_begun;
+
+// A worker's pass, in which it accepts a packet of the SA after some time.
+static void *pass(void *sa)
+{
+	desk_worker_begins();
+	atomic_store(&pass_has_begun, true);
+	rte_delay_us_sleep(50000);
+	assert_true(replay_commit(&((struct sa *)sa)->per_packet.replay, 7));
+	rte_rcu_qsbr_thread_offline(desk.qsbr, 0);
+	return NULL;
+}
+
+// What is reported to the other member afterwards has all packets that are accepted.
+static void test_standby_waits_for_passes(void **state)
+{
+	struct sa *sa;
+	pthread_t worker;
+
+	(void)state;
+	desk_reload(GROUP("active"), "");
+	sa = &desk_sa_in("in-4")->sa;
+	pass_has_begun = false;
+	assert_int_equal(pthread_create(&worker, NULL, pass, sa), 0);
+	while (!pass_has_begun)
+		rte_pause();
+	set("main", CONF_STANDBY);
+	assert_int_equal(replay_top(&sa->per_packet.replay), 7);
+	assert_int_equal(pthread_join(worker, NULL), 0);
+}
+
 static void test_reload_keeps_the_role(void **state)
 {
 	(void)state;
@@ -366,6 +403,7 @@ int main(void)
 		desk_test(test_takeover_picks_up),
 		desk_test(test_active_group_is_defended),
 		desk_test(test_standby_again_at_once),
+		desk_test(test_standby_waits_for_passes),
 		desk_test(test_reload_keeps_the_role),
 		desk_test(test_reload_changes_no_roles),
 		desk_test(test_address_leaves_its_group),
