@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Server and clients of the test failover_flows: TCP connections that all exchange a message, again and again, and a
-datagram of each client. Every client has the same source ports, so a translation has to choose others for all but one.
-Prints "round N" when all have had an answer from the other end, as which the server sees the same port as before."""
+"""Server and clients of the tests of a pair: TCP connections that all exchange a message, again and again, and a
+datagram of each client. Every client has the same source ports: a translation has to choose others for all but one.
+Prints "round N" when all have had an answer from the other end, as which the server sees the same port as before.
+
+server ADDRESS
+clients SERVER COUNT CLIENT..."""
 import asyncio
 import resource
 import socket
 import sys
 
-SERVER = "192.0.2.2"
 PORT = 9
 FIRST = 20000  # source port of the first connection of each client
 AT_ONCE = 50   # connections that open
@@ -31,21 +33,22 @@ async def echo_stream(reader, writer):
         pass
 
 
-async def serve():
-    await asyncio.get_running_loop().create_datagram_endpoint(Echo, local_addr=(SERVER, PORT))
-    tcp = await asyncio.start_server(echo_stream, SERVER, PORT, backlog=4096)
+async def serve(address):
+    await asyncio.get_running_loop().create_datagram_endpoint(Echo, local_addr=(address, PORT))
+    tcp = await asyncio.start_server(echo_stream, address, PORT, backlog=4096)
     print("listening", flush=True)
     await tcp.serve_forever()
 
 
 class Stream:
-    def __init__(self, client, port):
+    def __init__(self, server, client, port):
+        self.server = server
         self.local = (client, port)
 
     async def open(self, gate):
         async with gate:
             self.reader, self.writer = await asyncio.wait_for(
-                asyncio.open_connection(SERVER, PORT, local_addr=self.local), PATIENCE)
+                asyncio.open_connection(self.server, PORT, local_addr=self.local), PATIENCE)
 
     async def ask(self, message):
         self.writer.write(message + b"\n")
@@ -55,11 +58,11 @@ class Stream:
 class Datagram:
     """Repeats what is not answered."""
 
-    def __init__(self, client, port):
+    def __init__(self, server, client, port):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.setblocking(False)
         self.socket.bind((client, port))
-        self.socket.connect((SERVER, PORT))
+        self.socket.connect((server, PORT))
 
     async def open(self, gate):
         pass
@@ -86,11 +89,11 @@ async def exchange(connection, number):
     return int(answer[len(message) + 1:])
 
 
-async def clients(count, addresses):
+async def clients(server, count, addresses):
     gate = asyncio.Semaphore(AT_ONCE)
     each = count // len(addresses)
-    all_of_them = [Stream(a, FIRST + i) for a in addresses for i in range(each)]
-    all_of_them += [Datagram(a, FIRST) for a in addresses]
+    all_of_them = [Stream(server, a, FIRST + i) for a in addresses for i in range(each)]
+    all_of_them += [Datagram(server, a, FIRST) for a in addresses]
     await asyncio.gather(*(c.open(gate) for c in all_of_them))
     before = None
     number = 0
@@ -108,9 +111,9 @@ def main():
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     if sys.argv[1] == "server":
-        asyncio.run(serve())
+        asyncio.run(serve(sys.argv[2]))
     else:
-        asyncio.run(clients(int(sys.argv[2]), sys.argv[3:]))
+        asyncio.run(clients(sys.argv[2], int(sys.argv[3]), sys.argv[4:]))
 
 
 main()

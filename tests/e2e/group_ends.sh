@@ -1,25 +1,34 @@
 # shellcheck shell=bash disable=SC2154 # lab_root is of app/lab.sh, which the tests include
 # SPDX-License-Identifier: BSD-3-Clause
 # For tests of a pair of gateways (group.sh) with keepalived: an active gateway ends for each reason, under traffic of
-# a hundred pings a second, and how long hosts have no answer. Sourced after group.sh. The test has these functions:
+# a hundred pings a second and TCP connections, two of three of them translated, and how long hosts have no answer.
+# Sourced after group.sh and group_flows.sh. The test has these functions:
 #
 #   is_ready STANDBY ACTIVE    the standby follows
 #   gateway_kill GATEWAY       with its programs; gateway_start starts them again
 #   programs GATEWAY           their process ids
 
-# keepalived on both; a is active. Pings begin.
+CONNECTIONS=${FAILOVER_CONNECTIONS-300}
+declare -A priority=([a]=200 [c]=100)
+nat='nat = ( { name = "some"; action = "source"; source = "10.1.0.4/31"; destination = "10.2.0.2"; to = "10.1.0.1"; } );'
+lab_extra[a]+=$nat lab_extra[c]+=$nat
+
+# keepalived on both; a is active. Pings and connections begin.
 ends_begin()
 {
 	ip -n "$lab_id-ga" address add 169.254.77.11/24 dev ha0
 	ip -n "$lab_id-gc" address add 169.254.77.12/24 dev ha0
-	keepalived_start a 200
+	ip -n "$lab_id-ha" address add 10.1.0.4/24 dev eth0
+	ip -n "$lab_id-ha" address add 10.1.0.5/24 dev eth0
+	keepalived_start a "${priority[a]}"
 	poll grep -q 'Entering MASTER STATE' "$lab_dir/vrrp-a.out" || fail "keepalived of a: $(cat "$lab_dir/vrrp-a.out")"
 	poll role_is a active || fail "keepalived has not made a active: $(cat "$lab_dir/vrrp-a.out")"
-	keepalived_start c 100
+	keepalived_start c "${priority[c]}"
 	poll grep -q 'Entering BACKUP STATE' "$lab_dir/vrrp-c.out" || fail "keepalived of c: $(cat "$lab_dir/vrrp-c.out")"
 	poll on ha ping -q -c 1 -W 1 10.2.0.2 >/dev/null || fail "no traffic: $(ctl a show drops)"
 	spawn ha ping -D -n -i 0.01 10.2.0.2 >"$lab_dir/pinged"
 	pinger=$!
+	flows_begin "$CONNECTIONS" hb 10.2.0.2 10.1.0.2 10.1.0.4 10.1.0.5
 	active=a standby=c
 }
 
@@ -27,6 +36,8 @@ ends_begin()
 ends_end()
 {
 	poll answered_after "$EPOCHREALTIME" 1 || fail "no traffic at the end"
+	flows_end clients
+	flows_end server
 	kill -INT "$pinger"
 	wait "$pinger" || true
 	tail -3 "$lab_dir/pinged"
@@ -49,7 +60,7 @@ settled()
 	"standby active") active=c standby=a ;;
 	*) return 1 ;;
 	esac
-	both_in_sync && is_ready "$standby" "$active"
+	both_in_sync && is_ready "$standby" "$active" && flows_known "$standby"
 }
 
 # A process and all that it has started.
@@ -91,8 +102,24 @@ begin_kill() { gateway_kill "$1"; }
 end_kill() { gateway_start "$1"; }
 begin_links() { links_set "$1" down; }
 end_links() { links_set "$1" up; }
-begin_stop() { programs_signal STOP "$1"; }
-end_stop() { programs_signal CONT "$1"; }
+frozen() { grep -c 'did not run for' "$lab_dir/$1.log"; }
+frozen_more() { [[ $(frozen "$1") -gt $2 ]]; }
+begin_stop()
+{
+	frozen_before=$(frozen "$1") || true
+	programs_signal STOP "$1"
+}
+end_stop()
+{
+	programs_signal CONT "$1"
+	poll frozen_more "$1" "$frozen_before" || fail "$1 has not noticed that it was stopped"
+}
+begin_leave()
+{
+	kill "${vrrp[$1]}"
+	wait "${vrrp[$1]}" || true
+}
+end_leave() { keepalived_start "$1" "${priority[$1]}"; }
 begin_command() { ctl "$1" group main drain; }
 end_command() { true; }
 
@@ -119,14 +146,20 @@ percentile()
 	printf '%s\n' "$@" | sort -n | awk -v p="$percent" '{ v[NR] = $1 } END { print v[int((NR * p + 99) / 100)] }'
 }
 
+# Packets that were sent to b.
+sent() { on sw cat /sys/class/net/wan-b/statistics/tx_packets; }
+
 # REASON MS: moves the group for that reason, with an outage of that many milliseconds in 95 of 100 cases. With few moves of a
 # machine that has other things to do, only that it ends.
 moves()
 {
-	local reason=$1 limit=$2 outages=() begin refused i
+	local reason=$1 limit=$2 outages=() begin refused second most=0 i
 	echo "== $reason"
 	for ((i = 0; i < MOVES; i++)); do
 		poll settled || fail "$reason, before move $i: roles $(role a) $(role c), $(ctl a show members)"
+		second=$(sent)
+		sleep 1
+		second=$(($(sent) - second))
 		refused=$(lab_dropped b replay)
 		begin=$EPOCHREALTIME
 		"begin_$reason" "$active"
@@ -137,10 +170,12 @@ moves()
 		"end_$reason" "$active"
 		poll settled || fail "$reason: after move $i: roles $(role a) $(role c), $(ctl a show members)"
 		poll answered_after "$EPOCHREALTIME" 0.2 || fail "$reason: no traffic after it"
+		flows_carried "$active"
 		refused=$(($(lab_dropped b replay) - refused))
-		[[ $refused -le 100 ]] || fail "$reason: b has refused $refused packets"
+		[[ $refused -le $second ]] || fail "$reason: b has refused $refused packets, more than the $second of a second"
+		most=$((refused > most ? refused : most))
 	done
-	echo "$reason: ${outages[*]} ms: median $(percentile 50 "${outages[@]}"), p95 $(percentile 95 "${outages[@]}")"
+	echo "$reason: ${outages[*]} ms: median $(percentile 50 "${outages[@]}"), p95 $(percentile 95 "${outages[@]}"); at most $most packets refused"
 	[[ $MOVES -ge 20 ]] || limit=5000
 	[[ $(percentile 95 "${outages[@]}") -le $limit ]] || fail "$reason: longer than $limit ms"
 }
