@@ -644,6 +644,5 @@ lab_down()
 		done
 		ip netns del "$ns" 2>/dev/null
 	done
-	rm -rf "$lab_dir" "/var/run/dpdk/culvert-$lab_id-a" "/var/run/dpdk/culvert-$lab_id-b" \
-		"/run/culvert/$lab_id-a.replay" "/run/culvert/$lab_id-b.replay"
+	rm -rf "$lab_dir" "/var/run/dpdk/culvert-$lab_id-"* "/run/culvert/$lab_id-"*.replay
 }

@@ -243,6 +243,7 @@ static void out_take_over(struct sa_out *sa, uint64_t silent_ms)
 	uint64_t known = RTE_MAX(RTE_MAX(r->claimed, r->learnt), sa_out_seq(sa));
 	uint64_t used = 2 * numbers_in(r->learnt_rate, RTE_MIN(silent_ms, SILENT_MS_MAX));
 
+	sa->has_taken_over = silent_ms > 0;
 	if (silent_ms > 0)
 		r->left_out = RTE_MAX(number_block_end(&sa->blocks, known + 1),
 			r->learnt + RTE_MIN(used, RTE_MIN(LEFT_OUT_MAX, sa->seq_max / LEFT_PART)));

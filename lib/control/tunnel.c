@@ -9,6 +9,7 @@
 #include "icmp.h"
 #include "ike_tables.h"
 #include "originate.h"
+#include "peer_takeover.h"
 #include "peers.h"
 #include "policy_find.h"
 #include "tunnel_state.h"
@@ -245,6 +246,7 @@ static void tunnel_check(struct control *c, struct tunnel *t, const struct spd_p
 							   : TUNNEL_NEVER);
 		return;
 	}
+	peer_takeover_tick(c, p, now_ms);
 	sent = sent_by(&out->sa);
 	if (sa_stop_reason(&out->sa) == DROP_STANDBY) {
 		tunnel_reset(t, t->down != TUNNEL_NOT_DOWN ? TUNNEL_DOWN : TUNNEL_STANDBY);

@@ -227,7 +227,8 @@ struct sa_out {
 		struct sa_peer peer;         // that the path leads to
 		// Its next peer, once there is memory for another path; none: there is none.
 		struct sa_peer pending;
-		bool into_tunnel;  // the route to the peer leads into one, which is not used
+		bool into_tunnel;    // the route to the peer leads into one, which is not used
+		bool has_taken_over; // and the peer has not been shown that: peer_takeover.h
 		uint64_t sent_seq; // last number allocated when a NAT-keepalive was last considered
 		uint64_t sent_ms; // when the last packet or NAT-keepalive was sent, as far as known
 		uint64_t sampled_seq; // last number allocated at sampled_ms, the next seq_recent
@@ -246,6 +247,7 @@ struct sa_in {
 		struct sa_peer *_Atomic endpoint;
 		uint64_t endpoint_ms; // when
 		uint64_t moves_ms;    // when the peer may move MOVES_MAX times again
+		uint64_t looked_top;  // top of its window, as of peer_takeover.h
 	} __rte_cache_aligned;
 	struct sa_per_worker per_worker[];
 } __rte_cache_aligned;

@@ -256,7 +256,7 @@ static void *pass(void *sa)
 	return NULL;
 }
 
-// What is reported to the other member afterwards has all packets that are accepted.
+// The report to the other member afterwards has all packets that are accepted.
 static void test_standby_waits_for_passes(void **state)
 {
 	struct sa *sa;

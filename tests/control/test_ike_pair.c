@@ -75,12 +75,39 @@ static void test_reports(void **state)
 	assert_int_equal(claimed, 2 * NUMBER_BLOCK - 1);
 }
 
+static unsigned int esp_sent(void)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < desk_n_sent; i++)
+		n += desk_sent[i].b[12] == 0x08 && desk_sent[i].b[13] == 0x00 &&
+		     desk_sent[i].b[ETH_LEN + 9] == IPPROTO_ESP;
+	return n;
+}
+
+// By a dummy: the peer may have no other packet from here.
+static void test_takeover_is_shown(void **state)
+{
+	(void)state;
+	pair_begin();
+	ask_policy("a", "10.5.0.0/24", 7, "");
+	ask_done();
+	assert_true(role_set(&desk, "main", CONF_STANDBY, desk_now));
+	desk_wait(2000);
+	desk_forget();
+	assert_true(role_set(&desk, "main", CONF_ACTIVE, desk_now));
+	desk_wait(300);
+	assert_int_equal(esp_sent(), 1);
+	assert_int_equal(sa_out_of(out())->per_worker[1].dummies, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ike_desk_test(test_numbers_are_own),
 		ike_desk_test(test_other_is_followed),
 		ike_desk_test(test_reports),
+		ike_desk_test(test_takeover_is_shown),
 	};
 
 	return cmocka_run_group_tests_name("ike_pair", tests, harness_start, harness_stop);

@@ -55,7 +55,7 @@ def send(path, interface, mac):
         link.send(to + frame[6:])
         n += 1
         if n % 50 == 0:
-            time.sleep(0.01)  # the receiver has a queue of its own
+            time.sleep(0.004)  # the receiver has a queue of its own
     print(n)
     return 0
 

@@ -9,8 +9,6 @@ lab_number[c]=1 lab_peer[c]=b lab_workers[c]=1 lab_memory[c]=${lab_memory[a]}
 lab_lan[c]=${lab_lan[b]} lab_wan[c]=${lab_wan[b]}
 lab_extra[a]='groups = ( { name = "main"; addresses = [ "10.1.0.1", "192.0.2.1", "2001:db8:1::1", "2001:db8:f::1" ]; } );'
 lab_extra[c]=${lab_extra[a]/addresses/role = \"standby\"; addresses}
-group_remove() { rm -rf "/var/run/dpdk/culvert-$lab_id-c" "/run/culvert/$lab_id-c.replay"; }
-lab_undo+=(group_remove)
 
 # Two switches, lan and wan, in a namespace of their own.
 group_up()

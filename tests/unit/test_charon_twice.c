@@ -187,7 +187,7 @@ static void test_numbers_are_taken_over(void **state)
 	}
 }
 
-// It has a request on the way, which ha reported with the number after it.
+// It has sent a request, which ha reported with the number after it.
 static void test_active_keeps_its_numbers(void **state)
 {
 	add(1, IKE_ESTABLISHED, 1, 2, 3);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "peer_takeover.h"
+
+#include <rte_common.h>
+
+#include "esp_probe.h"
+#include "ike_tables.h"
+#include "originate.h"
+
+#define DUMMY_SIZE 128 // octets of IP packet
+#define LIFE_PART  16  // of the packets that the SA may still send are left out at most
+
+static uint64_t block_size(const struct sa *sa)
+{
+	return sa->opt.esn ? NUMBER_BLOCK_ESN : NUMBER_BLOCK;
+}
+
+// After a failure at least a block is left out: far more than any traffic uses between two looks.
+static bool has_leapt(struct sa_in *in)
+{
+	uint64_t before = in->looked_top, top = replay_top(&in->sa.per_packet.replay);
+
+	in->looked_top = top;
+	return before > 0 && top > before && top - before > block_size(&in->sa) / 2;
+}
+
+// As many as the peer refuses in a second at the highest rate, if they are reserved.
+static void leave_out(struct sa_out *sa)
+{
+	uint64_t at = sa_out_seq(sa), end = sa_out_life_end(sa);
+	uint64_t next = at + RTE_MIN(block_size(&sa->sa) / 4, (end - at) / LIFE_PART);
+
+	if (number_own_from(&sa->blocks, next + 1) > RTE_MIN(sa->seq_reserved, end))
+		return;
+	sa_out_block_set(sa, next);
+	sa->sa.record->before += sa_out_seq(sa) - at; // they were not used
+}
+
+static bool dummy_send(struct control *c, struct sa_out *sa, uint64_t now_ms)
+{
+	struct rte_ether_addr mac;
+	struct rte_mbuf *m;
+
+	if (sa_out_path(sa)->nexthop == NULL || !originate_next_hop(c, sa, &mac, now_ms))
+		return false;
+	m = rte_pktmbuf_alloc(c->pool);
+	if (m == NULL)
+		return false;
+	if (!esp_probe_make(sa, m, DUMMY_SIZE, 0)) {
+		rte_pktmbuf_free(m);
+		return false;
+	}
+	originate_by_sa(c, sa, m, &mac);
+	return true;
+}
+
+void peer_takeover_tick(struct control *c, const struct spd_policy *p, uint64_t now_ms)
+{
+	struct sa_in *in;
+	bool leapt = false;
+
+	for (unsigned int i = 0; (in = policy_receiver(c, p, i)) != NULL; i++)
+		leapt |= has_leapt(in);
+	if (p->out == NULL || sa_stop_reason(&p->out->sa) != DROP_NONE)
+		return;
+	if (leapt)
+		leave_out(p->out);
+	if (p->out->has_taken_over)
+		p->out->has_taken_over = !dummy_send(c, p->out, now_ms);
+}
