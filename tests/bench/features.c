@@ -45,6 +45,8 @@ static const struct row {
 	{"window_65536", "replay window of 65536", {.window = 65536}, false, SMALL, 0},
 	{"udp", "ESP in UDP", {.udp = true}, false, SMALL, 0},
 	{"tunnel", "a route into a tunnel instead of a policy", {.tunnel = true}, false, SMALL, 0},
+	{"pair", "members of a pair, whose addresses are in a group", {.pair = true}, false, SMALL,
+		0},
 	{"vlan", "tags removed and inserted by the worker", {0}, true, SMALL, 0},
 	{"fragments_before", "fragmented before ESP, reassembled after", {.mtu = LARGE_MTU}, false,
 		LARGE, 0},

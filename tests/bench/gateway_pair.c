@@ -114,6 +114,11 @@ static void conf_write(FILE *f, const struct point *p, bool near)
 		"flows = { max = %u; timeouts = { udp = 100000; udp_stream = 100000; }; };\n",
 		me, me, p->feature.mtu > 0 ? p->feature.mtu : WAN_MTU, me, me, p->engine,
 		RTE_MAX(p->flows + p->flows / 4, 1024u));
+	if (p->feature.pair)
+		fprintf(f,
+			"pair = { member = 1; };\n"
+			"groups = ({ name = \"main\"; addresses = [ \"192.0.2.%u\" ]; });\n",
+			me);
 	fprintf(f, "sas = (");
 	for (unsigned int i = 0; i < 2 * p->sas; i++)
 		sa_write(f, p, i, near);

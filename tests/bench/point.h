@@ -33,6 +33,7 @@ struct feature {
 	unsigned int mtu;    // of the tunnel's port, so that packets are fragmented; 0: they fit
 	bool after;          // as ESP packets, else before
 	bool tunnel;         // routes lead into tunnels, in the place of policies
+	bool pair;           // each is a member of a pair, and has its address in a group
 };
 
 struct point {
