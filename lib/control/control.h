@@ -159,7 +159,8 @@ struct owned_group {
 	uint32_t again_ms;          // and another one that much later
 	uint64_t defend_ms;         // from when on another station's claim has them announced again
 	bool other_known;           // the other gateway of a pair has reported:
-	enum conf_role other;       // its role
+	enum conf_role other;       // its role,
+	uint32_t other_changes;     // and how often that has changed; 0: also before all reports
 	bool both;                  // both are active
 	// Why the other one cannot take it over yet; NULL: no operator wants that.
 	const char *drain;

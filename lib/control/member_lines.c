@@ -12,6 +12,7 @@
 #include "member_flows.h"
 #include "member_peers.h"
 #include "numbers.h"
+#include "role.h"
 
 #define ROLE_MS      300                       // for which a reported role is true
 #define TAKE_MS      10                        // of a tick, for lines of the other one
@@ -83,8 +84,8 @@ static void groups_send(struct control *c, enum conf_role role)
 
 		if (g->role == role)
 			line_send(c, line,
-				(unsigned int)snprintf(line, sizeof(line), "group %s %s", g->name,
-					group_role_names[role]));
+				(unsigned int)snprintf(line, sizeof(line), "group %s %s %u",
+					g->name, group_role_names[role], g->changes));
 	}
 }
 
@@ -108,17 +109,19 @@ static bool role_parse(enum conf_role *role, const char *name)
 	return false;
 }
 
-static void group_learn(struct control *c, const char *line)
+static void group_learn(struct control *c, const char *line, uint64_t now_ms)
 {
 	char word[sizeof("group")], name[CONF_NAME_MAX], text[16];
 	const char *rest = line;
 	struct owned_group *g;
 	enum conf_role role;
+	uint64_t changes;
 	bool both;
 
 	if (!line_word(&rest, word, sizeof(word)) || strcmp(word, "group") != 0 ||
 		!line_word(&rest, name, sizeof(name)) || !line_word(&rest, text, sizeof(text)) ||
-		rest != NULL || !role_parse(&role, text))
+		!role_parse(&role, text) || !line_number(&rest, &changes, UINT32_MAX) ||
+		rest != NULL)
 		return;
 	g = group_find(c, name);
 	if (g == NULL)
@@ -127,10 +130,14 @@ static void group_learn(struct control *c, const char *line)
 	if (both && !g->both)
 		event_post(GROUP_TWICE, EVENT_TEXT(g->name));
 	g->both = both;
+	// Both were active, without a channel perhaps: it may have carried connections.
+	if (role == CONF_STANDBY && g->role == CONF_ACTIVE && changes != g->other_changes)
+		roles_continue(c, now_ms);
 	if (role == CONF_STANDBY && (!g->other_known || g->other != role))
 		numbers_other_stops(c, &c->conf->groups[g - c->groups.item]);
 	g->other_known = true;
 	g->other = role;
+	g->other_changes = (uint32_t)changes;
 }
 
 // The others wait for the next tick, so that it ends.
@@ -142,7 +149,7 @@ static void lines_take(struct control *c, uint64_t begin_ms)
 		c->member.lines_ms = begin_ms;
 		if (!numbers_learn(c, line) && !member_flows_learn(c, line) &&
 			!member_peer_learn(c, line, begin_ms) && !member_changes_learn(c, line))
-			group_learn(c, line);
+			group_learn(c, line, begin_ms);
 	}
 	explicit_bzero(line, sizeof(line)); // changes have keys
 }
