@@ -180,18 +180,22 @@ static void in_learn(struct sa_record *r, uint64_t theirs, uint64_t own)
 	}
 }
 
-// Own numbers are news only if this member has lost them: it was started without the disk that has
-// them. Then it has reported none, and has begun with the first one. It may have begun another own
-// block after its last report.
-static void out_learn(struct sa_record *r, const struct sa_out *sa, uint64_t theirs, uint64_t own)
+// Own numbers that this process has not reported are those of a former one, which may have begun
+// another own block after its last report. If the disk has not led beyond them, it was lost, and
+// this one continues after them at once, even if it can send nothing until others are on the disk.
+static void out_learn(struct sa_record *r, struct sa_out *sa, uint64_t theirs, uint64_t own)
 {
-	uint64_t known = r->begun > 0 ? RTE_MAX(r->reported, sa->block_end) : r->reported;
+	uint64_t end;
 
 	r->learnt = RTE_MAX(r->learnt, RTE_MIN(theirs, sa->seq_max));
-	if (own > known && own < sa->seq_max)
-		own += RTE_MIN(2 * (sa->blocks.mask + 1), sa->seq_max - own);
-	if (own > known)
-		r->learnt = RTE_MAX(r->learnt, RTE_MIN(own, sa->seq_max));
+	if (own <= r->reported)
+		return;
+	own = RTE_MIN(own, sa->seq_max);
+	end = own + RTE_MIN(2 * (sa->blocks.mask + 1), sa->seq_max - own);
+	if (end > sa_out_seq(sa)) {
+		sa_out_block_set(sa, RTE_MAX(end, sa->block_end));
+		r->before = sa_out_seq(sa);
+	}
 }
 
 bool numbers_learn(struct control *c, const char *line)

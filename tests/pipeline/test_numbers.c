@@ -343,6 +343,74 @@ static void test_report_before_the_key(void **state)
 	both_end();
 }
 
+// A member that has used numbers of the third own block, and reported them, and is standby now.
+static void begin_with_numbers(void)
+{
+	both_begin(false);
+	for (unsigned int i = 0; i < 4; i++)
+		take_over_by_command();
+	send_packets(0);
+	role_set_to(&member[0], DROP_STANDBY);
+	report(0, true);
+	active = 1;
+}
+
+// Another machine is killed before a report has arrived. Its disk has reserved as many
+// numbers as the former one had used.
+static void test_lost_disk_killed(void **state)
+{
+	struct member *m = &member[0];
+
+	(void)state;
+	begin_with_numbers();
+	gateway_free(m->g);
+	member_begin(m, 1, false);
+	role_set_to(m, DROP_STANDBY);
+	sa_start_behind(&m->out->sa, 4 * NUMBER_BLOCK);
+	m->out->sa.record->begun = 4 * NUMBER_BLOCK;
+	report(1, true);
+	take_over_by_command();
+	send_packets(0);
+	both_end();
+}
+
+// The other member's report has arrived, but no numbers above it are on the disk yet.
+static void test_lost_disk_not_written(void **state)
+{
+	struct frame f = frame_ip(LAN, outward);
+	struct member *m = &member[0];
+
+	(void)state;
+	begin_with_numbers();
+	gateway_free(m->g);
+	member_begin(m, 1, false);
+	role_set_to(m, DROP_STANDBY);
+	sa_out_allow(m->out, 2 * NUMBER_BLOCK);
+	report(1, true);
+	take_over_by_command();
+	gateway_expect_drop(m->g, &f, DROP_SEQUENCE_UNSAVED);
+	sa_out_allow(m->out, UINT64_MAX);
+	send_packets(0);
+	both_end();
+}
+
+// Each reports the numbers of the other one to it again and again.
+static void test_lost_disk_both_standby(void **state)
+{
+	(void)state;
+	begin_with_numbers();
+	role_set_to(&member[1], DROP_STANDBY);
+	restart(0, false);
+	for (unsigned int i = 0; i < 100; i++) {
+		report(0, true);
+		report(1, true);
+		tick();
+	}
+	for (unsigned int i = 0; i < 2; i++)
+		assert_true(sa_out_seq(member[i].out) < 12 * NUMBER_BLOCK);
+	both_end();
+}
+
 static void test_random(void **state)
 {
 	const char *given = getenv("CULVERT_TEST_SEED"), *rounds = getenv("CULVERT_TEST_ROUNDS");
@@ -361,7 +429,12 @@ static void test_random(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		pipeline_test(test_report_before_the_key), pipeline_test(test_random)};
+		pipeline_test(test_report_before_the_key),
+		pipeline_test(test_lost_disk_killed),
+		pipeline_test(test_lost_disk_not_written),
+		pipeline_test(test_lost_disk_both_standby),
+		pipeline_test(test_random),
+	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
 }
