@@ -1,26 +1,34 @@
 # shellcheck shell=bash disable=SC2154 # variables of app/lab.sh, which the tests include
 # SPDX-License-Identifier: BSD-3-Clause
 # Shared by tests that run a tutorial of docs/ literally: its commands, in its order, on the machines that it names.
-# Each gateway has mounts of its own, for /etc and the daemons' state; its /etc/culvert is $lab_dir/a or $lab_dir/b.
+# Each gateway has mounts of its own: Culvert is installed there, and its /etc/culvert is $lab_dir/a or $lab_dir/b.
+#
+# A block "sh" names its machines in its first line. If a block "text" follows, the commands are repeated until they print
+# that text; numbers may differ.
 
-declare -A page_machine=() # by gateway, a process with its mounts
+declare -A page_gateway=([A]=a [B]=b) # by the name in the page
+declare -A page_machine=()            # by gateway, a process with its mounts
 
 # Commands of the pages that need another machine, or systemd.
 page_commands()
 {
+	local name
 	mkdir "$lab_dir/bin"
-	ln -s "$lab_build/app/culvertd/culvertd" "$lab_build/app/culvertctl/culvertctl" "$lab_dir/bin"
+	for name in "${!page_gateway[@]}"; do
+		ln -s "${page_gateway[$name]}" "$lab_dir/gateway-${name,,}:"
+	done
 	# scp FILE... gateway-b:/etc/culvert/
 	cat >"$lab_dir/bin/scp" <<-END
 		#!/bin/bash -e
-		[[ \${*: -1} == gateway-b:/etc/culvert/ ]]
-		cp "\${@:1:\$#-1}" "$lab_dir/b"
+		to=\${*: -1}
+		cp "\${@:1:\$#-1}" "$lab_dir/\${to%/etc/culvert/}/"
 	END
 	cat >"$lab_dir/bin/systemctl" <<-'END'
 		#!/bin/bash -e
 		case $* in
 		"enable --now culvertd")
-			setsid culvertd -c /etc/culvert/culvert.conf </dev/null >/etc/culvert/log 2>&1 &
+			setsid bash -c 'exec -a "/usr/sbin/culvertd-$0" culvertd -c /etc/culvert/culvert.conf' "$page_here" \
+				</dev/null >/etc/culvert/log 2>&1 &
 			echo $! >/etc/culvert/pid
 			for ((i = 0; i < 600; i++)); do
 				! grep -q ' culvertd: ready' /etc/culvert/log || exit 0
@@ -28,6 +36,19 @@ page_commands()
 			done
 			cat /etc/culvert/log
 			exit 1
+			;;
+		"kill --signal=KILL culvertd")
+			kill -KILL "$(</etc/culvert/pid)"
+			sleep 2 # RestartSec
+			exec "$0" enable --now culvertd
+			;;
+		"enable --now keepalived")
+			# The kernel reports ended processes in the first network namespace alone. keepalived finds the daemon by
+			# its command line, which is the same on all machines. With other load it would miss messages.
+			sed -i -e '1i net_namespace page' -e "s|process /usr/sbin/culvertd|&-$page_here|" /etc/keepalived/keepalived.conf
+			setsid nice -n -10 nsenter --net="/proc/$page_test/ns/net" keepalived -n -l -D \
+				</dev/null >/etc/culvert/keepalived.log 2>&1 &
+			echo $! >/etc/culvert/keepalived.pid
 			;;
 		"restart frr")
 			install -d -o frr -g frr /run/frr
@@ -55,12 +76,20 @@ page_machine_start()
 	mkdir "$lab_dir/$1"
 	ip netns exec "$lab_id-g$1" unshare --mount bash -ec "
 		mount -t tmpfs none /mnt
-		mkdir /mnt/upper /mnt/work
-		mount -t overlay overlay -o lowerdir=/etc,upperdir=/mnt/upper,workdir=/mnt/work /etc
-		mkdir -p /etc/culvert
+		for folder in etc usr; do
+			mkdir /mnt/\$folder /mnt/\$folder.work
+			mount -t overlay overlay -o lowerdir=/\$folder,upperdir=/mnt/\$folder,workdir=/mnt/\$folder.work /\$folder
+		done
+		mkdir -p /etc/culvert /usr/share/doc/culvert/examples
+		ln -s '$culvertd' /usr/sbin/culvertd
+		ln -s '$culvertctl' /usr/bin/culvertctl
+		cp '$lab_root'/conf/keepalived/* /usr/share/doc/culvert/examples
 		mount --bind '$lab_dir/$1' /etc/culvert
 		mount -t tmpfs none /var/lib
 		mount -t tmpfs none /run
+		mkdir /run/netns
+		touch /run/netns/page
+		mount --bind /proc/self/ns/net /run/netns/page
 		touch /etc/culvert/mounted
 		exec sleep infinity" &
 	page_machine[$1]=$!
@@ -70,14 +99,20 @@ page_machine_start()
 # GATEWAY: runs the commands on standard input there, in the folder that the first of them go to.
 on_gateway()
 {
-	(echo cd /etc/culvert && cat) | PATH=$lab_dir/bin:$PATH nsenter --target "${page_machine[$1]}" --mount --net bash -euo pipefail -s
+	(echo cd /etc/culvert && cat) | PATH=$lab_dir/bin:$PATH page_here=$1 page_test=$$ \
+		nsenter --target "${page_machine[$1]}" --mount --net bash -euo pipefail -s
 }
 
 page_machines_stop()
 {
-	local g
+	local g file pid
 	for g in "${!page_machine[@]}"; do
-		[[ ! -e $lab_dir/$g/pid ]] || kill "$(<"$lab_dir/$g/pid")" 2>/dev/null || true
+		for file in keepalived.pid pid; do
+			[[ -e $lab_dir/$g/$file ]] || continue
+			pid=$(<"$lab_dir/$g/$file")
+			kill "$pid" 2>/dev/null || true
+			poll lab_gone "$pid"
+		done
 		kill "${page_machine[$g]}" 2>/dev/null || true
 	done
 }
@@ -89,31 +124,63 @@ page_block()
 		i == n && /^```$/ { over = 1; inside = 0 } inside { print; found = 1 } END { exit !found }' "$1"
 }
 
+# PAGE NUMBER: the output of the n-th block of commands, if the page has it.
+page_output()
+{
+	awk -v n="$2" '/^```/ { inside = $0 == "```text" } /^```sh$/ { i++ } i == n && inside && !/^```/' "$1"
+}
+
+# Numbers and versions, but not addresses, may differ; so the columns do.
+page_plain()
+{
+	awk '{ for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+(\.[0-9]+\.[0-9]+(~.*)?)?$/) $i = "N"; $1 = $1 } 1'
+}
+
+# NAME COMMANDS: runs them on the machine that has this name in the page.
+page_on()
+{
+	case $1 in
+	"a host of A") on ha bash -euo pipefail -s <<<"$2" ;;
+	"a host of A, in another terminal") spawn ha bash -euo pipefail -c "$2" >"$lab_dir/terminal" ;;
+	*) on_gateway "${page_gateway[$1]-}" <<<"$2" ;;
+	esac
+}
+
+# NAME COMMANDS OUTPUT
+page_prints()
+{
+	page_said=$(page_on "$1" "$2") && [[ $(page_plain <<<"$page_said") == "$(page_plain <<<"$3")" ]]
+}
+
 # PAGE BLOCKS: runs all of its blocks, which are that many.
 page_run()
 {
-	local n commands where g
-	for g in a b; do
+	local n commands output where names g
+	for g in "${page_gateway[@]}"; do
 		# As a machine is before: addresses of the kernel's, and offloads.
-		on g$g ethtool -K lan0 rx on tx on sg on tso on gso on gro on >/dev/null
-		on g$g ethtool -K wan0 rx on tx on sg on tso on gso on gro on >/dev/null
+		on "g$g" ethtool -K lan0 rx on tx on sg on tso on gso on gro on >/dev/null
+		on "g$g" ethtool -K wan0 rx on tx on sg on tso on gso on gro on >/dev/null
 		ip -n "$lab_id-g$g" address add "10.${lab_number[$g]}.0.1/24" dev lan0
 	done
 	page_commands
 	lab_undo+=(page_machines_stop)
-	page_machine_start a
-	page_machine_start b
+	for g in "${page_gateway[@]}"; do
+		page_machine_start "$g"
+	done
 	for ((n = 1; ; n++)); do
 		commands=$(page_block "$1" $n) || break
-		where=${commands%%$'\n'*}
+		output=$(page_output "$1" $n)
 		echo "== $commands"
-		case $where in
-		"# on A, on B") on_gateway a <<<"$commands" && on_gateway b <<<"$commands" ;;
-		"# on A") on_gateway a <<<"$commands" ;;
-		"# on B") on_gateway b <<<"$commands" ;;
-		"# on a host of A") on ha bash -euo pipefail -s <<<"$commands" ;;
-		*) fail "nobody runs: $where" ;;
-		esac || fail "block $n: status $?"
+		where=${commands%%$'\n'*}
+		mapfile -t names <<<"${where//, on /$'\n# on '}"
+		for where in "${names[@]#\# on }"; do
+			if [[ -z $output ]]; then
+				page_on "$where" "$commands" || fail "block $n, on $where: status $?"
+			else
+				poll page_prints "$where" "$commands" "$output" || fail "block $n, on $where: $page_said"
+				echo "$page_said"
+			fi
+		done
 	done
 	equal "blocks" $((n - 1)) "$2"
 }
