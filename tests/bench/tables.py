@@ -179,3 +179,9 @@ def load(rows):
     yield from head("SAs", "policies", *columns.values())
     for r in rows:
         yield line(f"{r['sas']:,}", f"{r['policies']:,}", *(f"{r[c]:.0f}" for c in columns))
+
+
+def standby(rows):
+    yield from head("SAs", "flows", "active MB", "standby MB", "part")
+    for r in rows:
+        yield line(f"{r['sas']:,}", f"{r['flows']:,}", r["active_mb"], r["standby_mb"], r["part"])
