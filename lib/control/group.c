@@ -119,3 +119,9 @@ bool group_address_set(
 		dad_group_set(c->dad, port, addr, g->role == CONF_STANDBY);
 	return g != NULL;
 }
+
+void groups_continue(struct control *c, uint64_t now_ms)
+{
+	c->groups.takeover_ms = now_ms + UINT64_C(1000) * c->conf->takeover_s;
+	flow_table_take_over(c->flows, true);
+}

@@ -36,4 +36,8 @@ bool group_has(const struct conf_group *g, const struct ip_addr *addr);
 // The running group that has the address; NULL: it is of none.
 struct owned_group *group_of(struct control *c, const struct ip_addr *addr);
 
+// The other gateway of the pair may have carried the connections of active groups for a while: for
+// `takeover` seconds segments that do not fit are believed, as after a takeover.
+void groups_continue(struct control *c, uint64_t now_ms);
+
 extern const char *const group_role_names[];

@@ -12,7 +12,6 @@
 #include "member_flows.h"
 #include "member_peers.h"
 #include "numbers.h"
-#include "role.h"
 
 #define ROLE_MS      300                       // for which a reported role is true
 #define TAKE_MS      10                        // of a tick, for lines of the other one
@@ -132,7 +131,7 @@ static void group_learn(struct control *c, const char *line, uint64_t now_ms)
 	g->both = both;
 	// Both were active, without a channel perhaps: it may have carried connections.
 	if (role == CONF_STANDBY && g->role == CONF_ACTIVE && changes != g->other_changes)
-		roles_continue(c, now_ms);
+		groups_continue(c, now_ms);
 	if (role == CONF_STANDBY && (!g->other_known || g->other != role))
 		numbers_other_stops(c, &c->conf->groups[g - c->groups.item]);
 	g->other_known = true;

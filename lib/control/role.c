@@ -67,18 +67,12 @@ static void announce_begin(struct control *c, struct owned_group *g, uint64_t no
 	roles_tick(c, now_ms);
 }
 
-void roles_continue(struct control *c, uint64_t now_ms)
-{
-	c->groups.takeover_ms = now_ms + UINT64_C(1000) * c->conf->takeover_s;
-	flow_table_take_over(c->flows, true);
-}
-
 static void take_over(struct control *c, const struct owned_group *g, uint64_t now_ms)
 {
 	numbers_take_over(
 		c, &c->conf->groups[g - c->groups.item], member_silent_ms(c, g, now_ms), now_ms);
 	flow_adopted_keep(c->flows);
-	roles_continue(c, now_ms);
+	groups_continue(c, now_ms);
 }
 
 bool role_set(struct control *c, const char *name, enum conf_role role, uint64_t now_ms)

@@ -21,10 +21,6 @@ bool role_drain(struct control *c, const char *name, uint64_t now_ms);
 // Makes all active groups standby, as role_set() does, but for flows in clear.
 void roles_give_up(struct control *c, uint64_t now_ms);
 
-// The other gateway of the pair may have carried the connections of active groups for a while: for
-// `takeover` seconds segments that do not fit are believed, as after a takeover.
-void roles_continue(struct control *c, uint64_t now_ms);
-
 // Has flows in clear decided again, by the present roles. False: there is no memory, or another
 // snapshot is being made, and they keep their decisions so far.
 bool roles_decide_flows(struct control *c);
