@@ -9,7 +9,8 @@
 #include <collections/array.h>
 
 struct seen {
-	uint64_t spi; // of the initiator, which is random
+	uint64_t spi[2]; // of initiator and responder: each is unique for who has chosen it alone
+			 // (RFC 7296 2.6)
 	uint32_t id;
 	unsigned int rank; // of several the highest one is kept, of equal ones the newest
 	uint32_t next[2];  // numbers of the next request: of the peer, of this end
@@ -18,12 +19,15 @@ struct seen {
 
 static u_int hash(const void *seen)
 {
-	return (u_int)((const struct seen *)seen)->spi;
+	const struct seen *s = seen;
+
+	return (u_int)(s->spi[0] ^ s->spi[1]);
 }
 
 static bool equals(const void *a, const void *b)
 {
-	return ((const struct seen *)a)->spi == ((const struct seen *)b)->spi;
+	return memcmp(((const struct seen *)a)->spi, ((const struct seen *)b)->spi,
+		       sizeof(((const struct seen *)a)->spi)) == 0;
 }
 
 // A passive one may be this charon's own that has come back.
@@ -55,7 +59,7 @@ static void see(hashtable_t *all, array_t *twice, ike_sa_t *ike_sa)
 	ike_sa_id_t *id = ike_sa->get_id(ike_sa);
 	struct seen *seen = malloc(sizeof(*seen)), *better = seen, *worse;
 
-	*seen = (struct seen){.spi = id->get_initiator_spi(id),
+	*seen = (struct seen){.spi = {id->get_initiator_spi(id), id->get_responder_spi(id)},
 		.id = ike_sa->get_unique_id(ike_sa),
 		.rank = rank_of(ike_sa),
 		.next = {ike_sa->get_message_id(ike_sa, FALSE),

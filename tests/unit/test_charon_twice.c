@@ -208,9 +208,21 @@ static void test_newest_of_equal_ones(void **state)
 	assert_int_equal(all[1].next[1], 4);
 }
 
+// The peer's SPI has to be unique for the peer alone (RFC 7296 2.6): another one may have chosen
+// it.
+static void test_same_spi_of_two_peers(void **state)
+{
+	add(1, IKE_ESTABLISHED, 1, 2, 3);
+	add(1, IKE_ESTABLISHED, 1, 2, 3);
+	all[1].id->set_responder_spi(all[1].id, 77);
+	twice_end();
+	assert_false(all[0].destroyed || all[1].destroyed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_same_spi_of_two_peers, forget),
 		cmocka_unit_test_teardown(test_one, forget),
 		cmocka_unit_test_teardown(test_children, forget),
 		cmocka_unit_test_teardown(test_numbers_are_taken_over, forget),
