@@ -378,6 +378,20 @@ static struct handed *handed_of(struct pkt *p)
 	return container_of(p, struct handed, p);
 }
 
+static enum drop stop_of(const struct worker *w, const struct sa_in *sa)
+{
+	return (enum drop)atomic_load_explicit(
+		&sa_in_at(sa, w->sa_place)->per_packet.stop, memory_order_relaxed);
+}
+
+// Why numbers of an SA were not accepted.
+static __rte_cold enum drop refusal(const struct worker *w, const struct sa_in *sa)
+{
+	enum drop stop = stop_of(w, sa);
+
+	return stop != DROP_NONE ? stop : DROP_REPLAY;
+}
+
 // Drops the packets whose SA is gone, and puts the others into w->esp in the order of arrival.
 static uint16_t arrived(struct worker *w, struct fan_burst *b)
 {
@@ -427,7 +441,12 @@ void decap_accept(struct worker *w, struct fan_burst *b)
 
 		for (end = i; end < n && w->esp.p[end]->sa_in == sa; end++)
 			;
-		accept_seqs(w, sa, &b->seq[i], &accepted[i], (uint16_t)(end - i));
+		// It may have been stopped since they were opened: the numbers accepted are
+		// reported.
+		if (likely(stop_of(w, sa) == DROP_NONE))
+			accept_seqs(w, sa, &b->seq[i], &accepted[i], (uint16_t)(end - i));
+		else
+			memset(&accepted[i], false, end - i);
 	}
 	for (uint16_t i = 0; i < n; i++) {
 		struct pkt *p = w->esp.p[i];
@@ -436,7 +455,7 @@ void decap_accept(struct worker *w, struct fan_burst *b)
 			if (accepted[i] && b->moved[k].m == p->m)
 				natt_peer_post(w, p->sa_in, b->seq[i], &b->moved[k].event);
 		if (unlikely(!accepted[i]))
-			drop_opened(w, handed_of(p), DROP_REPLAY, b->reason[i]);
+			drop_opened(w, handed_of(p), refusal(w, p->sa_in), b->reason[i]);
 		else if (unlikely(b->reason[i] != DROP_NONE))
 			drop_opened(w, handed_of(p), b->reason[i], b->reason[i]);
 	}

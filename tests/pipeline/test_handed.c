@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets that workers hand over to each other while the configuration is replaced. Proves that no
-// worker looks up removed objects.
+// Packets that workers hand over to each other while the configuration is replaced, or an SA
+// becomes standby. Proves that no worker looks up removed objects, and that a standby accepts
+// nothing more.
 #include "fanout.h"
 #include "peer.h"
 #include "site.h"
@@ -88,9 +89,33 @@ static void test_policy_removed(void **state)
 	policy_removed(true);
 }
 
+// The packet was opened, but is not in the window yet. The window is reported to the other gateway
+// when the SA becomes standby.
+static void test_standby(void **state)
+{
+	struct workers s = workers_new();
+	struct peer b = peer_new(s.g[0], "from-b");
+	struct frame f = peer_seal_ip(&b, 1, (struct ipv4)FROM_TO("10.2.0.5", "10.1.0.5"));
+	struct sa *sa = &gateway_sa_in(s.g[0], "from-b")->sa;
+
+	(void)state;
+	gateways_share(s.g, s.w, WORKERS);
+	gateway_receive(s.g[0], &f, 1);
+	gateway_help(s.g[1]);
+	sa_local_set(sa, DROP_STANDBY);
+	all_keep(&s);
+	assert_int_equal(replay_top(&sa->per_packet.replay), 0);
+	assert_int_equal(s.w[0]->counters.drops[DROP_STANDBY], 1);
+	peer_free(&b);
+	workers_free(&s);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {pipeline_test(test_policy_removed)};
+	const struct CMUnitTest tests[] = {
+		pipeline_test(test_policy_removed),
+		pipeline_test(test_standby),
+	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
 }
