@@ -161,7 +161,10 @@ struct owned_group {
 	bool other_known;           // the other gateway of a pair has reported:
 	enum conf_role other;       // its role,
 	uint32_t other_changes;     // and how often that has changed; 0: also before all reports
-	bool both;                  // both are active
+	uint64_t other_since_ms;    // since when it has that
+	bool both;                  // both are active,
+	uint64_t both_ms;           // since when
+	uint64_t yielded_ms;        // when this one became standby for that reason; 0: never
 	// Why the other one cannot take it over yet; NULL: no operator wants that.
 	const char *drain;
 };

@@ -358,7 +358,7 @@ void member_changes_answer(struct control *c, const char *status, const char *te
 	for (const char *p = text; *p != '\0' && *p != '\n' && len + 1 < WHY_MAX; p++)
 		m->refused[len++] = (char)(*p >= ' ' && *p <= '~' ? *p : '?');
 	m->refused[len] = '\0';
+	log_warn("a change of the other gateway of the pair is refused here: %s",
+		m->refused + strlen("refused "));
 	refusal_send(c);
-	log_warn("a change of the other gateway of the pair is refused here: %.*s",
-		(int)strcspn(text, "\n"), text);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "member_lines.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,17 +75,18 @@ static void flows_send(struct control *c, uint64_t now_ms)
 			c, now_ms, CHANNEL_BULK_MAX - waiting, flow_line_send, c->member.channel);
 }
 
-static void groups_send(struct control *c, enum conf_role role)
+static void groups_send(struct control *c, enum conf_role role, uint64_t now_ms)
 {
-	char line[CONF_NAME_MAX + 32];
+	char line[CONF_NAME_MAX + 64];
 
 	for (unsigned int i = 0; i < c->groups.n; i++) {
 		const struct owned_group *g = &c->groups.item[i];
 
 		if (g->role == role)
 			line_send(c, line,
-				(unsigned int)snprintf(line, sizeof(line), "group %s %s %u",
-					g->name, group_role_names[role], g->changes));
+				(unsigned int)snprintf(line, sizeof(line),
+					"group %s %s %u %" PRIu64, g->name, group_role_names[role],
+					g->changes, now_ms - g->since_ms));
 	}
 }
 
@@ -92,11 +94,11 @@ static void groups_send(struct control *c, enum conf_role role)
 // those of an active one change all the time, and may be too many for one tick.
 static void lines_send(struct control *c, bool all, uint64_t now_ms)
 {
-	groups_send(c, CONF_ACTIVE);
+	groups_send(c, CONF_ACTIVE, now_ms);
 	member_changes_send(c);
 	if (!sas_send(c, all, now_ms))
 		return;
-	groups_send(c, CONF_STANDBY);
+	groups_send(c, CONF_STANDBY, now_ms);
 	flows_send(c, now_ms);
 }
 
@@ -114,20 +116,22 @@ static void group_learn(struct control *c, const char *line, uint64_t now_ms)
 	const char *rest = line;
 	struct owned_group *g;
 	enum conf_role role;
-	uint64_t changes;
+	uint64_t changes, age_ms;
 	bool both;
 
 	if (!line_word(&rest, word, sizeof(word)) || strcmp(word, "group") != 0 ||
 		!line_word(&rest, name, sizeof(name)) || !line_word(&rest, text, sizeof(text)) ||
 		!role_parse(&role, text) || !line_number(&rest, &changes, UINT32_MAX) ||
-		rest != NULL)
+		!line_number(&rest, &age_ms, UINT64_MAX) || rest != NULL)
 		return;
 	g = group_find(c, name);
 	if (g == NULL)
 		return;
 	both = g->role == CONF_ACTIVE && role == CONF_ACTIVE;
-	if (both && !g->both)
+	if (both && !g->both) {
+		g->both_ms = now_ms;
 		event_post(GROUP_TWICE, EVENT_TEXT(g->name));
+	}
 	g->both = both;
 	// Both were active, without a channel perhaps: it may have carried connections.
 	if (role == CONF_STANDBY && g->role == CONF_ACTIVE && changes != g->other_changes)
@@ -136,6 +140,7 @@ static void group_learn(struct control *c, const char *line, uint64_t now_ms)
 		numbers_other_stops(c, &c->conf->groups[g - c->groups.item]);
 	g->other_known = true;
 	g->other = role;
+	g->other_since_ms = now_ms - RTE_MIN(age_ms, now_ms);
 	g->other_changes = (uint32_t)changes;
 }
 

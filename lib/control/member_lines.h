@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The lines of text that the two gateways of a pair exchange by the channel (member.h): reports of
-// the numbers of SAs (numbers.h), "group NAME ROLE CHANGES", after all numbers that were used in
-// that role, and flows (member_flows.h). Every line is a state and is repeated, so nothing is lost
-// with a connection. No line changes a role. Control thread, with the gateway's lock.
+// the numbers of SAs (numbers.h), "group NAME ROLE CHANGES MS", with how often the role has changed
+// and how old it is, after all numbers that were used in it, and flows (member_flows.h). Every line
+// is a state and is repeated, so nothing is lost with a connection. No line changes a role, but two
+// active gateways end by it (role.h). Control thread, with the gateway's lock.
 #pragma once
 
 #include "control.h"

@@ -234,9 +234,11 @@ static uint64_t numbers_in(uint64_t rate, uint64_t ms)
 static void in_take_over(struct sa_record *r, uint64_t silent_ms)
 {
 	uint64_t ms = RTE_MIN(RTE_MIN(silent_ms, MARGIN_MS_MAX) + MARGIN_MS_MIN, MARGIN_MS_MAX);
+	uint64_t top = RTE_MAX(r->learnt, r->claimed);
 
-	if (silent_ms > 0 && r->learnt > r->claimed)
-		windows_mark(r, r->learnt, r->learnt + numbers_in(r->learnt_rate, ms) + 1);
+	if (silent_ms > 0 && r->learnt > 0)
+		windows_mark(
+			r, top, top + RTE_MIN(numbers_in(r->learnt_rate, ms), NUMBER_LEAP - 1) + 1);
 }
 
 // The other one may have begun the block after the known ones, and used more numbers since its last

@@ -8,14 +8,17 @@
 #include "originate.h"
 
 #define DUMMY_SIZE 128 // octets of IP packet
-#define LIFE_PART  16  // of the packets that the SA may still send are left out at most
+// Of the packets that the SA may still send this part is left out at most, and the block of the
+// other member if this one ends.
+#define LIFE_PART 16
 
 static uint64_t block_size(const struct sa *sa)
 {
 	return sa->opt.esn ? NUMBER_BLOCK_ESN : NUMBER_BLOCK;
 }
 
-// After a failure at least a block is left out: far more than any traffic uses between two looks.
+// After a failure at least a block is left out: far more than any traffic uses between two looks. A
+// pair that begins its next block leaps, too, for which numbers are left out in vain.
 static bool has_leapt(struct sa_in *in)
 {
 	uint64_t before = in->looked_top, top = replay_top(&in->sa.per_packet.replay);
@@ -24,11 +27,11 @@ static bool has_leapt(struct sa_in *in)
 	return before > 0 && top > before && top - before > block_size(&in->sa) / 2;
 }
 
-// As many as the peer refuses in a second at the highest rate, if they are reserved.
+// If they are reserved.
 static void leave_out(struct sa_out *sa)
 {
 	uint64_t at = sa_out_seq(sa), end = sa_out_life_end(sa);
-	uint64_t next = at + RTE_MIN(block_size(&sa->sa) / 4, (end - at) / LIFE_PART);
+	uint64_t next = at + RTE_MIN(NUMBER_LEAP, (end - at) / LIFE_PART);
 
 	if (number_own_from(&sa->blocks, next + 1) > RTE_MIN(sa->seq_reserved, end))
 		return;
@@ -65,6 +68,8 @@ void peer_takeover_tick(struct control *c, const struct spd_policy *p, uint64_t 
 		return;
 	if (leapt)
 		leave_out(p->out);
-	if (p->out->has_taken_over)
+	if (p->out->has_taken_over && c->tunnels.dummies > 0) {
 		p->out->has_taken_over = !dummy_send(c, p->out, now_ms);
+		c->tunnels.dummies--;
+	}
 }

@@ -16,6 +16,10 @@
 #define ANNOUNCEMENTS 5
 #define AGAIN_MS      100
 #define DEFEND_MS     10000 // as DEFEND_INTERVAL of RFC 5227
+// While both gateways are active. Ages that differ by less depend on delays.
+#define YIELD_MS       5000
+#define YIELD_AGAIN_MS 60000
+#define AT_ONCE_MS     1000
 
 const char role_drained[] = "ready";
 
@@ -149,6 +153,20 @@ static void takeover_end(struct control *c)
 	flow_table_take_over(c->flows, false);
 }
 
+// Of two active gateways the one that has been so for longer becomes standby, if nobody else ends
+// that. But not again if it is made active: then somebody insists.
+static bool yields(const struct control *c, const struct owned_group *g, uint64_t now_ms)
+{
+	uint64_t first_ms = RTE_MIN(g->since_ms, g->other_since_ms);
+	uint64_t last_ms = RTE_MAX(g->since_ms, g->other_since_ms);
+
+	if (!g->both || g->role != CONF_ACTIVE || now_ms - g->both_ms < YIELD_MS ||
+		(g->yielded_ms != 0 && now_ms - g->yielded_ms < YIELD_AGAIN_MS))
+		return false;
+	return last_ms - first_ms < AT_ONCE_MS ? c->conf->pair_member == 2
+					       : g->since_ms == first_ms;
+}
+
 void roles_tick(struct control *c, uint64_t now_ms)
 {
 	if (c->groups.takeover_ms != 0 && now_ms >= c->groups.takeover_ms)
@@ -156,6 +174,10 @@ void roles_tick(struct control *c, uint64_t now_ms)
 	for (unsigned int i = 0; i < c->groups.n; i++) {
 		struct owned_group *g = &c->groups.item[i];
 
+		if (yields(c, g, now_ms)) {
+			g->yielded_ms = now_ms;
+			role_set(c, g->name, CONF_STANDBY, now_ms);
+		}
 		if (g->drain != NULL)
 			drain_tick(c, g, now_ms);
 		if (g->announcements == 0 || now_ms < g->announce_ms)

@@ -30,6 +30,6 @@ bool roles_decide_flows(struct control *c);
 // At most once in ten seconds. No effect for other addresses.
 void role_defend(struct control *c, const struct ip_addr *addr, uint64_t now_ms);
 
-// Announces addresses again where that is due, and ends the picking up of connections after a
-// takeover. Call it every 100 ms or so.
+// Announces addresses again where that is due, ends the picking up of connections after a takeover,
+// and one of two active gateways, if that lasts. Call it every 100 ms or so.
 void roles_tick(struct control *c, uint64_t now_ms);

@@ -16,6 +16,7 @@
 
 // Tunnels that one call of tunnels_tick() checks; with more, the next call continues after them.
 #define TUNNELS_AT_ONCE 4096u
+#define DUMMIES_AT_ONCE 512u // a worker's ring has room for them
 #define DROPS_CHECK_MS  1000 // drops are summed less often: they are on other cache lines
 
 static int compare_out(const void *a, const void *b)
@@ -280,6 +281,7 @@ void tunnels_tick(struct control *c, uint64_t now_ms)
 {
 	struct tunnels *t = &c->tunnels;
 
+	t->dummies = DUMMIES_AT_ONCE;
 	for (unsigned int i = 0; i < RTE_MIN(t->n, TUNNELS_AT_ONCE); i++)
 		configured_check(c, &t->item[t->next++ % t->n], now_ms);
 	for (unsigned int i = 0; i < RTE_MIN(c->ike.n_tunnels, TUNNELS_AT_ONCE); i++) {

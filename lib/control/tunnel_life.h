@@ -82,7 +82,8 @@ struct tunnel {
 struct tunnels {
 	struct tunnel *item; // in order of policies
 	unsigned int n;
-	unsigned int next; // is checked next
+	unsigned int next;    // is checked next
+	unsigned int dummies; // that this tick may still send: peer_takeover.h
 };
 
 // Records events since the last call: received_ms is when a packet was last received (0: never),

@@ -6,6 +6,7 @@
 
 #include "collect.h"
 #include "filter.h"
+#include "frozen.h"
 #include "role.h"
 #include "tracing.h"
 #include "tunnel_state.h"
@@ -117,6 +118,7 @@ static bool group_order(
 {
 	bool done;
 
+	frozen_renew(c); // with ten thousands of SAs it takes a while
 	pthread_mutex_lock(&c->lock);
 	done = role_set(c, name, role, c->io->now_ms());
 	pthread_mutex_unlock(&c->lock);

@@ -14,6 +14,9 @@
 #define NUMBER_BLOCK_BITS_ESN 28
 #define NUMBER_BLOCK          (UINT64_C(1) << NUMBER_BLOCK_BITS)
 #define NUMBER_BLOCK_ESN      (UINT64_C(1) << NUMBER_BLOCK_BITS_ESN)
+// The peer of a pair leaves out this number when the other member takes over, which refuses no
+// more.
+#define NUMBER_LEAP (NUMBER_BLOCK / 4)
 
 struct number_blocks {
 	uint64_t mask; // size of a block - 1

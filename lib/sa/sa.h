@@ -342,9 +342,8 @@ bool sa_out_is_recent(const struct sa_out *sa, uint32_t seq);
 // all are allowed. Control thread.
 void sa_out_allow(struct sa_out *sa, uint64_t seq);
 
-// Continues with the first own number after seq, which is at least the last one of the block in
-// use. Packets that have a number and are not framed yet are dropped. Control thread; workers may
-// use the SA.
+// Continues with the first own number after seq. If that is of another block, packets that have a
+// number and are not framed yet are dropped. Control thread; workers may use the SA.
 void sa_out_block_set(struct sa_out *sa, uint64_t seq);
 
 // Why an SA that has nothing left in this unit drops: DROP_SEQUENCE_END or DROP_LIFETIME. Any

@@ -20,6 +20,8 @@
 #define LINE_MAX_LEN 256
 
 #define SAMPLES_PER_SECOND 10
+// More in a sample are not of traffic: the sender has left out numbers.
+#define SAMPLE_MAX (NUMBER_BLOCK / 2)
 
 static int compare(const void *a, const void *b)
 {
@@ -72,6 +74,8 @@ void sa_record_sample(struct sa_record *r, uint64_t seq)
 {
 	uint64_t used = seq > r->before ? seq - r->before : 0;
 
+	if (used > SAMPLE_MAX)
+		used = 0;
 	r->rate = (7 * r->rate + used * SAMPLES_PER_SECOND) / 8;
 	r->before = seq;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lines of the other member of a pair about groups, without a channel: both are active, and the
 // other one gives up.
+#include <inttypes.h>
+
 #include "channel.h"
 #include "desk.h"
 #include "line.h"
@@ -92,13 +94,13 @@ static bool continues(void)
 static void test_both_active(void **state)
 {
 	(void)state;
-	receive("group main standby 0");
-	receive("group main active 1");
+	receive("group main standby 0 500");
+	receive("group main active 1 500");
 	desk_expect_event("event=group_twice\tseverity=error\tgroup=main");
-	receive("group main active 1");
+	receive("group main active 1 500");
 	desk_expect_no_event();
 	assert_false(continues());
-	receive("group main standby 2");
+	receive("group main standby 2 500");
 	assert_true(continues());
 }
 
@@ -106,16 +108,16 @@ static void test_both_active(void **state)
 static void test_both_were_active(void **state)
 {
 	(void)state;
-	receive("group main standby 4");
+	receive("group main standby 4 500");
 	desk.groups.takeover_ms = 0;
-	receive("group main standby 4");
+	receive("group main standby 4 500");
 	assert_false(continues());
 	connection++;
-	receive("group main standby 6");
+	receive("group main standby 6 500");
 	assert_true(continues());
 	desk.groups.takeover_ms = 0;
 	connection++;
-	receive("group main standby 6");
+	receive("group main standby 6 500");
 	assert_false(continues());
 }
 
@@ -124,16 +126,64 @@ static void test_standby(void **state)
 {
 	(void)state;
 	assert_true(role_set(&desk, "main", CONF_STANDBY, desk_now));
-	receive("group main active 1");
-	receive("group main standby 2");
+	receive("group main active 1 500");
+	receive("group main standby 2 500");
 	assert_false(continues());
+}
+
+static bool is_active(void)
+{
+	return desk.groups.item[0].role == CONF_ACTIVE;
+}
+
+// The one that has been active for longer gives up, once.
+static void test_older_one_gives_up(void **state)
+{
+	(void)state;
+	desk_wait(10000);
+	receive("group main active 1 500");
+	desk_wait(4800);
+	assert_true(is_active());
+	desk_wait(300);
+	assert_false(is_active());
+	assert_true(role_set(&desk, "main", CONF_ACTIVE, desk_now));
+	receive("group main active 1 6000");
+	desk_wait(50000);
+	assert_true(is_active());
+}
+
+static void test_newer_one_stays(void **state)
+{
+	(void)state;
+	desk_wait(10000);
+	receive("group main active 1 500000");
+	desk_wait(20000);
+	assert_true(is_active());
+}
+
+// At once: member 2 gives up, and this is member 1.
+static void test_equal_ages(void **state)
+{
+	char text[64];
+
+	(void)state;
+	desk_wait(10000);
+	snprintf(text, sizeof(text), "group main active 1 %" PRIu64,
+		desk_now - desk.groups.item[0].since_ms + 600);
+	receive(text);
+	desk_wait(20000);
+	assert_true(is_active());
+	desk.conf->pair_member = 2;
+	desk_wait(100);
+	assert_false(is_active());
 }
 
 static void test_malformed(void **state)
 {
-	static const char *const text[] = {"group main standby", "group main standby -1",
-		"group main standby 4294967296", "group main standby 1 2", "group main active x",
-		"group main drained 1", "group other standby 1", "group", "group main", ""};
+	static const char *const text[] = {"group main standby", "group main standby 1",
+		"group main standby -1 1", "group main standby 4294967296 1",
+		"group main standby 1 1 1", "group main standby 1 -1", "group main active x 1",
+		"group main drained 1 1", "group other standby 1 1", "group", "group main", ""};
 
 	(void)state;
 	for (unsigned int i = 0; i < RTE_DIM(text); i++)
@@ -148,6 +198,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_both_active, begin, end),
 		cmocka_unit_test_setup_teardown(test_both_were_active, begin, end),
 		cmocka_unit_test_setup_teardown(test_standby, begin, end),
+		cmocka_unit_test_setup_teardown(test_older_one_gives_up, begin, end),
+		cmocka_unit_test_setup_teardown(test_newer_one_stays, begin, end),
+		cmocka_unit_test_setup_teardown(test_equal_ages, begin, end),
 		cmocka_unit_test_setup_teardown(test_malformed, begin, end),
 	};
 
