@@ -117,7 +117,7 @@ static bool other_connected(void *arg)
 // It may have become active since, without a line about it that arrives.
 static void an_old_report_of_a_role_is_none(void **state)
 {
-	static const char line[] = "group g standby";
+	static const char line[] = "group g standby 0 0";
 	struct owned_group *g;
 
 	(void)state;
