@@ -9,6 +9,7 @@
 #include "nearest.h"
 #include "pci_nic.h"
 #include "query.h"
+#include "shell.h"
 
 // The commands from there on are those of kinds of items.
 #define FIRST_KIND 11
@@ -101,6 +102,14 @@ static void driver_check(const char *name)
 			name);
 }
 
+// A shell may be all that its user has: docs/remote.md.
+static void run_check(const char *command)
+{
+	(void)command;
+	if (shell_has_begun())
+		errx(EXIT_USAGE, "events: --run is for the command line, not for the shell");
+}
+
 #define AT(member) .offset = offsetof(struct options, member)
 
 const struct option_row option_rows[] = {
@@ -126,7 +135,7 @@ const struct option_row option_rows[] = {
 	{"force", 0, NULL, "bind", "also cards that this machine needs", AT(force)},
 	{"run", 0, "COMMAND", "events",
 		"run by a shell for each event, one by one, with CULVERT_EVENT=... and more",
-		AT(run)},
+		AT(run), .check = run_check},
 	{"help", 'h', NULL, NULL, "print this text; after a command, its own", AT(help)},
 	{"version", 0, NULL, NULL, "print the version", AT(version)},
 };

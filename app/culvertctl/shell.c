@@ -167,6 +167,11 @@ static enum exit_code terminal_run(const struct options *options)
 	return EXIT_OK;
 }
 
+bool shell_has_begun(void)
+{
+	return in_command;
+}
+
 enum exit_code shell_run(const struct options *options)
 {
 	if (in_command)

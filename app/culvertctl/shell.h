@@ -10,3 +10,6 @@
 // options: of each command, unless it has others. Returns 0, or the exit code of the command that
 // ended a script.
 enum exit_code shell_run(const struct options *options);
+
+// Whether this process runs a command of a shell.
+bool shell_has_begun(void);

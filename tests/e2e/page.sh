@@ -62,6 +62,7 @@ page_commands()
 			install -d -o bird -g bird /run/bird
 			bird -u bird -g bird
 			;;
+		"reload ssh") ;;
 		*)
 			exit 1
 			;;

@@ -65,6 +65,9 @@ class Script(test_culvertctl.Case):
     def test_options_without_a_command(self):
         self.assertIn("there is no command after the options", self.run_script("-i west\n", 2)[1])
 
+    def test_run_of_events_is_for_the_command_line(self):
+        self.assertIn("--run is for the command line", self.run_script("events --run id\n", 2)[1])
+
     def test_ignored_signal_of_ended_commands(self):
         before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         try:
