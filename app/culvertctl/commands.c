@@ -39,7 +39,7 @@ const struct command commands[] = {
 	{"explain", " [REASON|SETTING|COUNTER]",
 		"explain a drop reason and its remedy, a setting or a counter; without, all "
 		"reasons; "
-		"\"settings\": all settings",
+		"\"settings\": all settings; \"schema\": their JSON Schema, for editors",
 		command_explain, false, complete_explain},
 	{"clear", " [undo]", "let show count from now, or from the start again; not for metrics",
 		command_clear, false, complete_clear},

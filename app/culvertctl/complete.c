@@ -284,6 +284,7 @@ void complete_explain(const struct options *options, char **words, size_t n)
 	if (n > 0)
 		return;
 	offer("settings", "all settings");
+	offer("schema", "JSON Schema of the settings");
 	reasons_offer();
 	conf_explain(setting_offer, NULL);
 }

@@ -11,6 +11,7 @@
 #include "drop.h"
 #include "field.h"
 #include "nearest.h"
+#include "schema.h"
 
 static const char *scope_name(const struct drop_info *d)
 {
@@ -53,25 +54,6 @@ struct settings {
 	char best[64]; // of nearest
 };
 
-// The text without the marks of Markdown: of a link, its text. Brackets with blanks in them stay.
-static json_t *plain_new(const char *markdown)
-{
-	char *text = strdup(markdown), *to = text;
-	json_t *plain;
-
-	for (const char *from = markdown; text != NULL && *from != '\0'; from++)
-		if (from[0] == ']' && from[1] == '(')
-			from += strcspn(from, ")");
-		else if (*from != '`' && (from[0] != '[' || from[1] == ' '))
-			*to++ = *from;
-	if (text == NULL)
-		return NULL;
-	*to = '\0';
-	plain = json_string(text);
-	free(text);
-	return plain;
-}
-
 static void setting_take(void *arg, const struct conf_explanation *e)
 {
 	struct settings *s = arg;
@@ -86,10 +68,11 @@ static void setting_take(void *arg, const struct conf_explanation *e)
 			s->nearest.best = strncpy(s->best, e->setting, sizeof(s->best) - 1);
 		return;
 	}
-	json_array_append_new(s->objects,
-		json_pack("{s:s, s:o, s:o, s:s, s:o, s:o}", "setting", e->setting, "value",
-			plain_new(e->value), "default", plain_new(e->absent), "change", e->change,
-			"only", plain_new(e->only), "help", plain_new(e->help)));
+	json_array_append_new(
+		s->objects, json_pack("{s:s, s:o, s:o, s:s, s:o, s:o}", "setting", e->setting,
+				    "value", output_plain_new(e->value), "default",
+				    output_plain_new(e->absent), "change", e->change, "only",
+				    output_plain_new(e->only), "help", output_plain_new(e->help)));
 }
 
 static void setting_print(const json_t *setting)
@@ -178,6 +161,8 @@ enum exit_code command_explain(const struct options *options, char **words)
 		return reasons_explain(options);
 	if (words[1] != NULL)
 		errx(EXIT_USAGE, "explain: unexpected argument \"%s\"", words[1]);
+	if (strcmp(words[0], "schema") == 0)
+		return output_json(schema_new());
 	if (strcmp(words[0], "settings") == 0)
 		s.name = NULL;
 	while (d < DROP_COUNT && strcmp(drop_info[d].name, words[0]) != 0)

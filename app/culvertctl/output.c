@@ -386,3 +386,21 @@ void output_rows(FILE *out, json_t *rows)
 	free(columns);
 	json_decref(shown);
 }
+
+json_t *output_plain_new(const char *markdown)
+{
+	char *text = strdup(markdown), *to = text;
+	json_t *plain;
+
+	for (const char *from = markdown; text != NULL && *from != '\0'; from++)
+		if (from[0] == ']' && from[1] == '(')
+			from += strcspn(from, ")");
+		else if (*from != '`' && (from[0] != '[' || from[1] == ' '))
+			*to++ = *from;
+	if (text == NULL)
+		return NULL;
+	*to = '\0';
+	plain = json_string(text);
+	free(text);
+	return plain;
+}

@@ -38,6 +38,10 @@ void output_rows(FILE *out, json_t *rows);
 // terminal that knows them, unless NO_COLOR is set (no-color.org), as they are in tables.
 void output_paragraph(FILE *out, const char *label, const char *state, const char *text);
 
+// The text without the marks of Markdown: of a link, its text. Brackets with blanks in them stay.
+// NULL without memory.
+json_t *output_plain_new(const char *markdown);
+
 #define OUTPUT_TIME_MAX 32
 
 // "1 d 02:03:04", and the local time; in text, which is returned.

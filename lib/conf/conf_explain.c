@@ -98,6 +98,58 @@ static const char *only_text(unsigned int only)
 	return conf_format("%s%smode `tunnel`", direction, direction[0] != '\0' ? " and " : "");
 }
 
+// NULL: there are none.
+static const char *const *words_new(const struct conf_option *o)
+{
+	unsigned int n = 0;
+	const char **words;
+
+	if (o->choices != NULL || o->type == NULL)
+		return o->choices;
+	while (conf_word(o, n) != NULL)
+		n++;
+	if (n == 0)
+		return NULL;
+	words = conf_alloc(n + 1, sizeof(*words));
+	for (unsigned int i = 0; i < n; i++)
+		words[i] = conf_word(o, i);
+	return words;
+}
+
+static unsigned int json_kinds(const struct conf_option *o)
+{
+	static const struct {
+		int written;
+		unsigned int json;
+	} rows[] = {{CONFIG_TYPE_STRING, CONF_JSON_STRING}, {CONFIG_TYPE_INT, CONF_JSON_INTEGER},
+		{CONFIG_TYPE_BOOL, CONF_JSON_BOOLEAN}, {CONFIG_TYPE_ARRAY, CONF_JSON_ARRAY}};
+	unsigned int kinds = o->options != NULL ? CONF_JSON_OBJECT : 0;
+
+	if (o->shape == CONF_ARRAY || o->shape == CONF_LIST)
+		kinds |= CONF_JSON_ARRAY;
+	for (unsigned int i = 0; o->type != NULL && i < RTE_DIM(rows); i++)
+		if ((o->type->kinds & CONF_KIND(rows[i].written)) != 0)
+			kinds |= rows[i].json;
+	if (o->shape == CONF_VALUE && (kinds & CONF_JSON_ARRAY) != 0 && o->options == NULL)
+		kinds |= CONF_JSON_ALONE;
+	return kinds;
+}
+
+static struct conf_json json_of(const struct conf_option *o)
+{
+	return (struct conf_json){
+		.kinds = json_kinds(o),
+		.n_min = o->shape == CONF_VALUE ? 1 : o->n_min,
+		.n_max = o->n_max,
+		.min = o->min,
+		.max = o->max,
+		.words = words_new(o),
+		.pattern = o->type != NULL ? o->type->pattern : NULL,
+		.def = o->def,
+		.required = o->required,
+	};
+}
+
 struct conf_explanation conf_option_explain(const struct conf_option *o, const char *path)
 {
 	return (struct conf_explanation){
@@ -107,6 +159,7 @@ struct conf_explanation conf_option_explain(const struct conf_option *o, const c
 		.change = change_text(o),
 		.only = only_text(o->only),
 		.help = o->help,
+		.json = json_of(o),
 	};
 }
 

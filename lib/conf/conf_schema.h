@@ -20,14 +20,15 @@ struct conf_value {
 
 // A kind of value.
 struct conf_type {
-	const char *allowed; // for messages: "must be ..."
-	unsigned int kinds;  // libconfig types that it may be written as, CONF_KIND() of each
-	const void *words;   // the first; NULL: the choices of the option
-	size_t word_size;    // from one to the next; 0: there are none
+	unsigned int kinds; // libconfig types that it may be written as, CONF_KIND() of each
+	const void *words;  // the first; NULL: the choices of the option
+	size_t word_size;   // from one to the next; 0: there are none
 	// Reads text into field, or reports the mistake of setting s.
 	void (*parse)(const struct conf_value *v);
 	// Whether two fields have the same value; NULL: if their octets are the same.
 	bool (*equal)(const void *a, const void *b);
+	const char *allowed; // for messages: "must be ..."
+	const char *pattern; // regular expression of its strings, but for the words; NULL: any
 };
 
 #define CONF_KIND(type) (1u << (type))
@@ -77,7 +78,7 @@ extern const struct conf_option conf_top_options[], conf_pair_options[], conf_ke
 extern const struct conf_option conf_sa_options[], conf_udp_options[];
 
 // conf_type.c, conf_type_net.c, conf_type_number.c
-#define TYPE(name, written, words, parse, equal, allowed)                                          \
+#define TYPE(name, written, words, parse, equal, ...)                                              \
 	extern const struct conf_type conf_type_##name;                                            \
 	void conf_parse_##parse(const struct conf_value *v);
 #include "conf_type.def"

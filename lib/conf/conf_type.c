@@ -20,9 +20,15 @@
 #define CHOICES      NULL, sizeof(char *)
 #define WORDS(array) (array), sizeof((array)[0])
 
-#define TYPE(name, written, words, parse, equal, allowed)                                          \
+// Patterns. JSON Schema has no ranges of numbers in strings.
+#define NUMBER  "(0[xX][0-9A-Fa-f]+|[0-9]+)"
+#define RANGE   NUMBER "(-" NUMBER ")?"
+#define UNIT(u) "^(0[xX][0-9A-Fa-f]+|[0-9]+([.][0-9]+)?" u "?)$"
+#define ADDRESS "[0-9A-Fa-f:.]+"
+
+#define TYPE(name, written, words, parse, equal, ...)                                              \
 	const struct conf_type conf_type_##name = {                                                \
-		allowed, written, words, conf_parse_##parse, equal};
+		.kinds = (written), words, conf_parse_##parse, equal, __VA_ARGS__};
 #include "conf_type.def"
 
 const char *conf_word(const struct conf_option *o, unsigned int i)
