@@ -8,6 +8,7 @@
 #   gateway_kill GATEWAY       with its programs; gateway_start starts them again
 #   programs GATEWAY           their process ids
 
+REASONS=${FAILOVER_REASONS-kill links stop command leave}
 CONNECTIONS=${FAILOVER_CONNECTIONS-300}
 declare -A priority=([a]=200 [c]=100)
 nat='nat = ( { name = "some"; action = "source"; source = "10.1.0.4/31"; destination = "10.2.0.2"; to = "10.1.0.1"; } );'
@@ -178,4 +179,16 @@ moves()
 	echo "$reason: ${outages[*]} ms: median $(percentile 50 "${outages[@]}"), p95 $(percentile 95 "${outages[@]}"); at most $most packets refused"
 	[[ $MOVES -ge 20 ]] || limit=5000
 	[[ $(percentile 95 "${outages[@]}") -le $limit ]] || fail "$reason: longer than $limit ms"
+}
+
+# For all reasons, with the limits of docs/testing.md.
+all_moves()
+{
+	local reason
+	for reason in $REASONS; do
+		case $reason in
+		command | leave) moves "$reason" 300 ;;
+		*) moves "$reason" 1000 ;;
+		esac
+	done
 }
