@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schema.h"
 
-#include <ctype.h>
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>

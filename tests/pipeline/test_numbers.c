@@ -199,6 +199,14 @@ static void take_over_by_command(void)
 	take_over(0);
 }
 
+// Another process, or machine, without anything of the former one.
+static void begin_again(unsigned int i, bool esn)
+{
+	gateway_free(member[i].g);
+	member_begin(&member[i], i + 1, esn);
+	role_set_to(&member[i], DROP_STANDBY);
+}
+
 // As after a restart, with its disk; or as another machine, without that.
 static void restart(unsigned int i, bool with_disk)
 {
@@ -207,9 +215,7 @@ static void restart(unsigned int i, bool with_disk)
 	uint64_t used = RTE_MAX(m->out->sa.record->claimed, sa_out_seq(m->out)),
 		 top = replay_top(&m->in->sa.per_packet.replay);
 
-	gateway_free(m->g);
-	member_begin(m, i + 1, esn);
-	role_set_to(m, DROP_STANDBY);
+	begin_again(i, esn);
 	if (with_disk) {
 		sa_start_behind(&m->out->sa, used);
 		sa_start_behind(&m->in->sa, top);
@@ -333,9 +339,7 @@ static void test_report_before_the_key(void **state)
 	both_begin(false);
 	take_over_by_command();
 	send_packets(1);
-	gateway_free(member[0].g);
-	member_begin(&member[0], 1, false);
-	role_set_to(&member[0], DROP_STANDBY);
+	begin_again(0, false);
 	tick();
 	role_set_to(&member[1], DROP_STANDBY);
 	take_over(0);
@@ -363,9 +367,7 @@ static void test_lost_disk_killed(void **state)
 
 	(void)state;
 	begin_with_numbers();
-	gateway_free(m->g);
-	member_begin(m, 1, false);
-	role_set_to(m, DROP_STANDBY);
+	begin_again(0, false);
 	sa_start_behind(&m->out->sa, 4 * NUMBER_BLOCK);
 	m->out->sa.record->begun = 4 * NUMBER_BLOCK;
 	report(1, true);
@@ -382,9 +384,7 @@ static void test_lost_disk_not_written(void **state)
 
 	(void)state;
 	begin_with_numbers();
-	gateway_free(m->g);
-	member_begin(m, 1, false);
-	role_set_to(m, DROP_STANDBY);
+	begin_again(0, false);
 	sa_out_allow(m->out, 2 * NUMBER_BLOCK);
 	report(1, true);
 	take_over_by_command();
