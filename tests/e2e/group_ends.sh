@@ -45,9 +45,11 @@ ends_end()
 	poll settled || fail "at the end: $(role a) $(role c)"
 }
 
+# GATEWAY...
 keepalived_end()
 {
-	for g in a c; do
+	local g
+	for g in "$@"; do
 		kill "${vrrp[$g]}"
 		wait "${vrrp[$g]}" || true
 	done
@@ -115,11 +117,7 @@ end_stop()
 	programs_signal CONT "$1"
 	poll frozen_more "$1" "$frozen_before" || fail "$1 has not noticed that it was stopped"
 }
-begin_leave()
-{
-	kill "${vrrp[$1]}"
-	wait "${vrrp[$1]}" || true
-}
+begin_leave() { keepalived_end "$1"; }
 end_leave() { keepalived_start "$1" "${priority[$1]}"; }
 begin_command() { ctl "$1" group main drain; }
 end_command() { true; }
