@@ -2,15 +2,11 @@
 #include "sa_ledger.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
-#include <limits.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <rte_hash_crc.h>
 
@@ -381,57 +377,4 @@ char *sa_ledger_text(const struct sa_ledger *l, size_t *len)
 	free(octets);
 	errno = ENOMEM;
 	return NULL;
-}
-
-static int write_all(int fd, const char *text, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, text, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		text += n;
-		len -= (size_t)n;
-	}
-	return fsync(fd) == 0 ? 0 : -errno;
-}
-
-// The name is on the disk only when its directory is.
-static int sync_directory_of(const char *path)
-{
-	char copy[PATH_MAX];
-	int fd, rc;
-
-	snprintf(copy, sizeof(copy), "%s", path);
-	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	rc = fsync(fd) == 0 ? 0 : -errno;
-	close(fd);
-	return rc;
-}
-
-int sa_ledger_save(const char *path, const char *text, size_t len)
-{
-	char fresh[PATH_MAX];
-	int fd, rc;
-
-	if ((size_t)snprintf(fresh, sizeof(fresh), "%s.new", path) >= sizeof(fresh))
-		return -ENAMETOOLONG;
-	unlink(fresh);
-	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	rc = write_all(fd, text, len);
-	if (close(fd) < 0 && rc == 0)
-		rc = -errno;
-	if (rc == 0 && rename(fresh, path) < 0)
-		rc = -errno;
-	if (rc < 0) {
-		unlink(fresh);
-		return rc;
-	}
-	return sync_directory_of(path);
 }

@@ -119,7 +119,3 @@ int sa_ledger_read(struct sa_ledger *l, const char *path);
 // The records in the file as text, to be freed with free(); its length without the NUL. NULL with
 // errno ENOMEM.
 char *sa_ledger_text(const struct sa_ledger *l, size_t *len);
-
-// Replaces the file by the text, entirely or not at all even if the power fails; once this has
-// returned 0 it is on the disk. Returns 0 or -errno of the system call. Any thread.
-int sa_ledger_save(const char *path, const char *text, size_t len);

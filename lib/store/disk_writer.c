@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "file_save.h"
 #include "log.h"
-#include "sa_ledger.h"
 
 enum state { IDLE, BUSY, DONE };
 
@@ -65,7 +65,7 @@ static void *writer_run(void *arg)
 			break;
 		pthread_mutex_unlock(&w->lock);
 
-		int rc = sa_ledger_save(w->path, w->text, w->len);
+		int rc = file_save(w->path, w->text, w->len);
 
 		if (rc == 0)
 			turn_write(w->witness, w->turn);

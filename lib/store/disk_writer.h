@@ -9,7 +9,7 @@
 
 struct disk_writer;
 
-// Creates the writer of a file, which it replaces as sa_ledger_save() does. Then it writes the turn
+// Creates the writer of a file, which it replaces as file_save() does. Then it writes the turn
 // to the open file witness, whose turn is thus never higher than that of the file. Returns 0, or
 // -errno of the system call.
 int disk_writer_new(struct disk_writer **w, const char *path, int witness);
@@ -26,7 +26,7 @@ void disk_writer_start(struct disk_writer *w, char *text, size_t len, uint64_t t
 // The turn that an earlier writer wrote to this open file; 0 if none did.
 uint64_t disk_writer_turn_of(int witness);
 
-// Takes the result of a text, once it is written: sets *rc to the result of sa_ledger_save(). False
+// Takes the result of a text, once it is written: sets *rc to the result of file_save(). False
 // if there is none.
 bool disk_writer_done(struct disk_writer *w, int *rc);
 

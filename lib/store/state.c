@@ -16,6 +16,7 @@
 
 #include "sa.h"
 #include "disk_writer.h"
+#include "file_save.h"
 #include "log.h"
 #include "number_block.h"
 #include "replay_memory.h"
@@ -299,7 +300,7 @@ static int ledger_save(struct state *s)
 	text = sa_ledger_text(s->ledger, &len);
 	if (text == NULL)
 		return -ENOMEM;
-	rc = sa_ledger_save(s->path, text, len);
+	rc = file_save(s->path, text, len);
 	free(text);
 	return rc;
 }

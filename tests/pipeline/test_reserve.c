@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "conf_apply.h"
+#include "file_save.h"
 #include "peer.h"
 #include "reserve.h"
 #include "site.h"
@@ -20,13 +21,13 @@
 static char dir[] = "/tmp/culvert-reserve.XXXXXX";
 static sem_t disk; // posted for each write that may end
 
-int __real_sa_ledger_save(const char *path, const char *text, size_t len);
-int __wrap_sa_ledger_save(const char *path, const char *text, size_t len);
+int __real_file_save(const char *path, const char *text, size_t len);
+int __wrap_file_save(const char *path, const char *text, size_t len);
 
-int __wrap_sa_ledger_save(const char *path, const char *text, size_t len)
+int __wrap_file_save(const char *path, const char *text, size_t len)
 {
 	sem_wait(&disk);
-	return __real_sa_ledger_save(path, text, len);
+	return __real_file_save(path, text, len);
 }
 
 static struct snapshot *snapshot_of(const struct conf *conf, const struct snapshot *old)

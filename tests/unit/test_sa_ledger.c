@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file_save.h"
 #include "sa_ledger.h"
 #include "test.h"
 
@@ -41,7 +42,7 @@ static void save(const struct sa_ledger *l)
 
 	assert_non_null(text);
 	assert_int_equal(strlen(text), len);
-	assert_int_equal(sa_ledger_save(path, text, len), 0);
+	assert_int_equal(file_save(path, text, len), 0);
 	free(text);
 }
 
@@ -163,7 +164,7 @@ static void test_damaged(void **state)
 	free(text);
 	unlink(path);
 	assert_int_equal(read_back(), -ENOENT);
-	assert_int_equal(sa_ledger_save("/nonexistent/file", "x", 1), -ENOENT);
+	assert_int_equal(file_save("/nonexistent/file", "x", 1), -ENOENT);
 }
 
 int main(void)

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files that a crash or a power failure leaves whole: state of the daemon, and configurations. Any
+// thread.
+#pragma once
+
+#include <stddef.h>
+
+// Replaces the file, of mode 0600, by the text, entirely or not at all even if the power fails;
+// once this has returned 0 it is on the disk. Returns 0 or -errno of the system call.
+int file_save(const char *path, const char *text, size_t len);
