@@ -51,9 +51,7 @@ static enum exit_code changes_send(
 
 	if (text == NULL)
 		return EXIT_FAILED;
-	if (asprintf(&request, "%schange %s\n%s", options->new_keys ? "new-keys " : "", name,
-		    text) < 0)
-		err(EXIT_FAILED, NULL);
+	request = control_change_request(options, "change %s\n%s", name, text);
 	if (control_try(&answer, options->instance, request)) {
 		code = answer_print(options, &answer, "changed");
 		answer_fini(&answer);
@@ -164,17 +162,38 @@ enum exit_code command_apply(const struct options *options, char **words)
 	return code;
 }
 
-enum exit_code command_reload(const struct options *options, char **words)
+// Sends a request without keys, which it frees; done: the word for its success.
+static enum exit_code request_send(const struct options *options, char *request, const char *done)
 {
 	struct answer answer;
 	enum exit_code code;
-	char request[32];
 
-	(void)words;
-	snprintf(request, sizeof(request), "%sreload%s", options->new_keys ? "new-keys " : "",
-		options->discard ? " discard" : "");
 	control_request(&answer, options->instance, request, EXIT_FAILED);
-	code = answer_print(options, &answer, "reloaded");
+	code = answer_print(options, &answer, done);
 	answer_fini(&answer);
+	free(request);
 	return code;
+}
+
+enum exit_code command_reload(const struct options *options, char **words)
+{
+	(void)words;
+	return request_send(options,
+		control_change_request(options, "reload%s", options->discard ? " discard" : ""),
+		"reloaded");
+}
+
+enum exit_code command_rollback(const struct options *options, char **words)
+{
+	if (words[0] == NULL || words[1] != NULL)
+		errx(EXIT_USAGE, "rollback: expected one revision: culvertctl history lists them");
+	words_check("rollback", words, 1);
+	return request_send(
+		options, control_change_request(options, "rollback %s", words[0]), "rolled back");
+}
+
+enum exit_code command_confirm(const struct options *options, char **words)
+{
+	(void)words;
+	return request_send(options, control_change_request(options, "confirm"), "confirmed");
 }

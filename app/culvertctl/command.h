@@ -17,6 +17,7 @@ struct options {
 	unsigned int watch;   // of show and status: seconds between two; 0: once
 	bool new_keys;        // for changes of SAs: keys that are not recorded are new
 	bool discard;         // of reload: also changes at run time that the file lacks
+	const char *confirm;  // of changes: the time until they return; NULL: they stay
 	unsigned int packets; // of trace
 	unsigned int seconds; // of trace: at most
 	const char *driver;   // of bind
@@ -30,10 +31,10 @@ struct options {
 typedef enum exit_code command_fn(const struct options *options, char **words);
 
 command_fn command_apply, command_bind, command_change, command_clear, command_devices,
-	command_complete, command_diff, command_events, command_explain, command_flush,
-	command_group, command_help, command_keygen, command_list, command_peer_config,
-	command_reload, command_save, command_show, command_status, command_top, command_trace,
-	command_unbind;
+	command_complete, command_confirm, command_diff, command_events, command_explain,
+	command_flush, command_group, command_help, command_history, command_keygen, command_list,
+	command_peer_config, command_reload, command_rollback, command_save, command_show,
+	command_status, command_top, command_trace, command_unbind;
 
 // The list "config" of show: no words; a list again and again.
 command_fn command_show_config, command_show_watch;
@@ -42,7 +43,8 @@ command_fn command_show_config, command_show_watch;
 typedef void complete_fn(const struct options *options, char **words, size_t n);
 
 complete_fn complete_change, complete_clear, complete_commands, complete_devices, complete_explain,
-	complete_file, complete_flush, complete_group, complete_show, complete_trace;
+	complete_revisions, complete_file, complete_flush, complete_group, complete_show,
+	complete_trace;
 
 // Replaces words of a line, n of them: an abbreviation by the keyword, and singular and plural by
 // each other where the keyword is one of them. An ambiguous word ends the program after a message.
@@ -90,6 +92,9 @@ bool word_is_of(const char *list, const char *word);
 
 // Whether the option is for that command.
 bool option_is_of(const struct option_row *o, const char *command);
+
+// Whether a command has the option --confirm.
+bool command_may_return(const char *command);
 
 // Prints all commands.
 void help_print(FILE *out);

@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "conf.h"
+#include "control.h"
 #include "nearest.h"
 #include "pci_nic.h"
 #include "query.h"
 #include "shell.h"
 
 // The commands from there on are those of kinds of items.
-#define FIRST_KIND 11
+#define FIRST_KIND 14
 enum {
 #define KIND(...)
 #define COMMAND(noun, ...) COMMAND_##noun,
@@ -47,9 +48,16 @@ const struct command commands[] = {
 		"remove matching flows, whose next packets are evaluated again; or neighbours that "
 		"are not static",
 		command_flush, false, complete_flush},
-	{"diff", "",
-		"print what a reload would change; exit code 0: nothing, 1: something, 2: failed",
-		command_diff, true, NULL},
+	{"diff", " [REVISION [REVISION]]",
+		"print what a reload would change, or a rollback, or what differs between two "
+		"revisions; exit code 0: nothing, 1: something, 2: failed",
+		command_diff, false, complete_revisions},
+	{"history", "", "print the last revisions of the configuration: who changed it, and when",
+		command_history, true, NULL},
+	{"rollback", " REVISION", "run an earlier revision of the configuration again",
+		command_rollback, false, complete_revisions},
+	{"confirm", "", "confirm a change by --confirm, which returns by itself otherwise",
+		command_confirm, true, NULL},
 	{"save", "", "print the run-time changes that the file lacks, for apply; without keys",
 		command_save, true, NULL},
 	{"reload", "",
@@ -110,6 +118,15 @@ static void run_check(const char *command)
 		errx(EXIT_USAGE, "events: --run is for the command line, not for the shell");
 }
 
+static void confirm_check(const char *text)
+{
+	if (control_confirm_s(text) == 0)
+		errx(EXIT_USAGE,
+			"confirm: \"%s\" is no time, must be minutes from 1 to 1440, or seconds "
+			"as 30s",
+			text);
+}
+
 #define AT(member) .offset = offsetof(struct options, member)
 
 const struct option_row option_rows[] = {
@@ -124,6 +141,15 @@ const struct option_row option_rows[] = {
 		"declare that keys without sequence numbers are new", AT(new_keys)},
 	{"discard", 0, NULL, "reload", "also if run-time changes are lost that the file lacks",
 		AT(discard)},
+	{"confirm", 0, "MINUTES", "reload, apply, rollback"
+#undef COMMAND
+#define KIND(...)
+#define COMMAND(noun, ...) ", " #noun
+#include "conf_kind.def"
+		,
+		"undo it by itself after MINUTES, 1 to 1440, or 30s, unless culvertctl confirm "
+		"follows",
+		AT(confirm), .check = confirm_check},
 	{"count", 'n', "N", "trace", "number of packets, 1 to 1000; default 10", AT(packets),
 		.max = 1000},
 	{"seconds", 's', "N", "trace", "time limit, 1 to 3600; default 60", AT(seconds),
@@ -184,6 +210,15 @@ bool word_is_of(const char *list, const char *word)
 bool option_is_of(const struct option_row *o, const char *command)
 {
 	return o->commands == NULL || word_is_of(o->commands, command);
+}
+
+bool command_may_return(const char *command)
+{
+	const struct option_row *o = option_rows;
+
+	while (strcmp(o->name, "confirm") != 0)
+		o++;
+	return option_is_of(o, command);
 }
 
 // --- help ---

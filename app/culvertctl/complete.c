@@ -230,6 +230,13 @@ void complete_flush(const struct options *options, char **words, size_t n)
 		pairs_offer(options, list_of(words[0]), words + 1, n - 1);
 }
 
+void complete_revisions(const struct options *options, char **words, size_t n)
+{
+	(void)words;
+	if (n < 2)
+		names_offer(options, "history", "");
+}
+
 void complete_group(const struct options *options, char **words, size_t n)
 {
 	static const char *const roles[] = {"active", "standby", "drain", NULL};

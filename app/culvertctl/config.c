@@ -56,7 +56,9 @@ static void difference_print(const json_t *d)
 	puts(json_is_true(json_object_get(d, "restart")) ? ", needs a restart" : "");
 }
 
-static enum exit_code differences_print(const struct options *options, const char *text)
+// revisions: there is no file, so no reload.
+static enum exit_code differences_print(
+	const struct options *options, const char *text, bool revisions)
 {
 	json_t *differences = json_loads(text, 0, NULL), *d;
 	unsigned int n_restart = 0, n_run_time = 0;
@@ -74,9 +76,9 @@ static enum exit_code differences_print(const struct options *options, const cha
 	if (options->json)
 		output_json(json_incref(differences));
 	else if (n_restart > 0)
-		printf("A reload would be refused, as %u of these need%s a restart.\n", n_restart,
-			n_restart == 1 ? "s" : "");
-	else if (n_run_time > 0)
+		printf("A %s would be refused, as %u of these need%s a restart.\n",
+			revisions ? "rollback" : "reload", n_restart, n_restart == 1 ? "s" : "");
+	else if (n_run_time > 0 && !revisions)
 		printf("A reload would be refused without --discard, as it would discard %u "
 		       "run-time change%s.\n",
 			n_run_time, n_run_time == 1 ? "" : "s");
@@ -84,10 +86,11 @@ static enum exit_code differences_print(const struct options *options, const cha
 	return DIFFERENT;
 }
 
-static enum exit_code result_print(const struct options *options, const struct answer *answer)
+static enum exit_code result_print(
+	const struct options *options, const struct answer *answer, bool revisions)
 {
 	if (strcmp(answer->status, "different") == 0)
-		return differences_print(options, answer->text);
+		return differences_print(options, answer->text, revisions);
 	if (strcmp(answer->status, "same") != 0) {
 		answer_print(options, answer, "");
 		return TROUBLE;
@@ -98,14 +101,27 @@ static enum exit_code result_print(const struct options *options, const struct a
 
 enum exit_code command_diff(const struct options *options, char **words)
 {
+	const char *from = words[0], *to = from != NULL ? words[1] : NULL;
 	struct answer answer;
 	enum exit_code code;
+	char request[64];
 
-	(void)words;
-	control_request(&answer, options->instance, "diff", TROUBLE);
-	code = result_print(options, &answer);
+	if (to != NULL && words[2] != NULL)
+		errx(TROUBLE,
+			"diff: expected at most two revisions: culvertctl history lists them");
+	snprintf(request, sizeof(request), "diff%s%s%s%s", from != NULL ? " " : "",
+		from != NULL ? from : "", to != NULL ? " " : "", to != NULL ? to : "");
+	control_request(&answer, options->instance, request, TROUBLE);
+	code = result_print(options, &answer, from != NULL);
 	answer_fini(&answer);
 	return code;
+}
+
+// --- history ---
+
+enum exit_code command_history(const struct options *options, char **words)
+{
+	return command_show(options, words - 1); // it is a list
 }
 
 // --- save, show config ---

@@ -3,6 +3,7 @@
 
 #include <err.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,17 +150,67 @@ bool control_event(int fd, const char *instance, char line[CONTROL_EVENT_MAX])
 	return len > 0;
 }
 
+#define CONFIRM_MINUTES_MAX 1440
+
+unsigned int control_confirm_s(const char *text)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+	unsigned int unit = strcmp(end, "s") == 0 ? 1 : 60;
+
+	if (text[0] < '0' || text[0] > '9' || (*end != '\0' && unit != 1) ||
+		value > CONFIRM_MINUTES_MAX * 60 / unit)
+		return 0;
+	return (unsigned int)value * unit;
+}
+
+char *control_change_request(const struct options *options, const char *format, ...)
+{
+	char *text = NULL, confirm[32] = "", *request;
+	va_list args;
+
+	va_start(args, format);
+	if (options->confirm != NULL)
+		snprintf(confirm, sizeof(confirm), "confirm-in %u ",
+			control_confirm_s(options->confirm));
+	if (vasprintf(&text, format, args) < 0 ||
+		asprintf(&request, "%s%s%s", options->new_keys ? "new-keys " : "", confirm, text) <
+			0)
+		err(EXIT_FAILED, NULL);
+	va_end(args);
+	explicit_bzero(text, strlen(text)); // keys
+	free(text);
+	return request;
+}
+
+// A change that returns by itself.
+static void unconfirmed_print(const struct options *options)
+{
+	unsigned int s = control_confirm_s(options->confirm);
+
+	if (s % 60 == 0)
+		printf("undone in %u minute%s, unless you run: culvertctl confirm\n", s / 60,
+			s == 60 ? "" : "s");
+	else
+		printf("undone in %u s, unless you run: culvertctl confirm\n", s);
+}
+
 enum exit_code answer_print(
 	const struct options *options, const struct answer *answer, const char *done)
 {
-	unsigned int generation = 0;
+	unsigned int generation = 0, revision = 0;
+	char number[16];
 
 	if (strcmp(answer->status, "ok") != 0)
 		return refusal_print(options, answer);
-	sscanf(answer->text, "generation %u", &generation);
+	sscanf(answer->text, "generation %u revision %u", &generation, &revision);
+	snprintf(number, sizeof(number), "%u", revision);
 	if (options->json)
-		return output_json(
-			json_pack("{s:s, s:i}", "result", done, "generation", (int)generation));
-	printf("%s, generation %u\n", done, generation);
+		return output_json(json_pack("{s:s, s:i, s:i}", "result", done, "generation",
+			(int)generation, "revision", (int)revision));
+	printf("%s, generation %u%s%s\n", done, generation, revision > 0 ? ", revision " : "",
+		revision > 0 ? number : "");
+	if (options->confirm != NULL)
+		unconfirmed_print(options);
 	return EXIT_OK;
 }

@@ -26,6 +26,15 @@ int control_subscribe(const char *instance);
 // standard error, when the daemon has stopped.
 bool control_event(int fd, const char *instance, char line[CONTROL_EVENT_MAX]);
 
+// Seconds of a time until a confirmation: minutes, or seconds as "30s". 0: it is none that is
+// allowed.
+unsigned int control_confirm_s(const char *text);
+
+// Writes a request to change the configuration with the terms of the options in front of it. To be
+// wiped if it has keys, and freed.
+char *control_change_request(const struct options *options, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 // Prints the result of a request to change the configuration: done ("reloaded"), or refused, with
 // the reason.
 enum exit_code answer_print(

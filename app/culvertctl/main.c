@@ -22,6 +22,8 @@ static enum exit_code command_run(const struct options *options, char **words)
 	c = command_find(words[0]);
 	if (c == NULL)
 		return command_unknown(words[0]);
+	if (options->confirm != NULL && !command_may_return(c->name))
+		errx(EXIT_USAGE, "%s: --confirm is for changes of the configuration", words[0]);
 	if (c->alone && words[1] != NULL)
 		errx(EXIT_USAGE, "%s: unexpected argument \"%s\"", words[0], words[1]);
 	return c->run(options, words + 1);

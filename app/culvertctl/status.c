@@ -89,6 +89,13 @@ static json_int_t tunnels_bad(const json_t *totals)
 	       object_number(totals, "tunnels_never") - object_number(totals, "tunnels_standby");
 }
 
+// A start would use the revision before it.
+static bool file_is_unconfirmed(const json_t *info)
+{
+	return object_number(info, "unconfirmed") > 0 &&
+	       !json_is_integer(json_object_get(info, "confirm_s"));
+}
+
 // Sentences; none: all is well.
 static json_t *problems_of(const json_t *tables, const json_t *info, const json_t *totals)
 {
@@ -102,6 +109,10 @@ static json_t *problems_of(const json_t *tables, const json_t *info, const json_
 		json_array_append_new(problems,
 			textf("%lld of %lld tunnels not up", (long long)tunnels_bad(totals),
 				(long long)object_number(totals, "tunnels")));
+	if (file_is_unconfirmed(info))
+		json_array_append_new(problems, textf("the file was not confirmed"));
+	if (object_text(info, "history_error") != NULL)
+		json_array_append_new(problems, textf("the history cannot be written"));
 	if (object_text(info, "refused") != NULL)
 		json_array_append_new(problems, textf("the last reload was refused"));
 	return problems;
@@ -293,7 +304,8 @@ static void drops_print(FILE *out, const json_t *drops)
 static void changes_print(FILE *out, const json_t *info)
 {
 	const char *refused = object_text(info, "refused"), *changes = "Changes",
-		   *reload = "Reload";
+		   *reload = "Reload", *error = object_text(info, "history_error");
+	long long unconfirmed = object_number(info, "unconfirmed");
 	json_int_t unsaved = object_number(info, "unsaved");
 	char at[OUTPUT_TIME_MAX];
 
@@ -301,6 +313,18 @@ static void changes_print(FILE *out, const json_t *info)
 		line_print(out, &changes, "",
 			textf("%lld at run time, which the file may lack: culvertctl diff",
 				(long long)unsaved));
+	if (file_is_unconfirmed(info))
+		line_print(out, &changes, "",
+			textf("revision %lld was not confirmed: a start does not use the file "
+			      "until culvertctl reload",
+				unconfirmed));
+	else if (unconfirmed > 0)
+		line_print(out, &changes, "",
+			textf("revision %lld is undone in %lld s, unless culvertctl confirm "
+			      "follows",
+				unconfirmed, (long long)object_number(info, "confirm_s")));
+	if (error != NULL)
+		line_print(out, &changes, "", textf("the history cannot be written: %s", error));
 	if (refused != NULL)
 		line_print(out, &reload, "refused",
 			textf("%s: %s",

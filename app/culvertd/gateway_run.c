@@ -42,6 +42,7 @@
 #include "privilege.h"
 #include "request.h"
 #include "retire.h"
+#include "revisions.h"
 #include "sandbox.h"
 #include "stack_wipe.h"
 #include "sysfs.h"
@@ -330,9 +331,11 @@ static bool gateway_start(struct gateway *g)
 	if (request_start(g) < 0 || member_start(&g->control) < 0)
 		return false;
 	crash_start();
-	return privilege_drop(conf, device_thread_tid()) == 0 && device_thread_confine() == 0 &&
-	       (!conf->sandbox || sandbox_enter() == 0) && workers_confine(g) == 0 &&
-	       workers_start(g) == 0;
+	if (privilege_drop(conf, device_thread_tid()) < 0 || device_thread_confine() < 0 ||
+		(conf->sandbox && sandbox_enter() < 0) || workers_confine(g) < 0)
+		return false;
+	revisions_start(&g->control);
+	return workers_start(g) == 0;
 }
 
 bool gateway_run(struct gateway *g)

@@ -14,6 +14,7 @@
 #include "machine.h"
 #include "notify.h"
 #include "privilege.h"
+#include "revisions.h"
 #include "state.h"
 #include "version.h"
 
@@ -113,9 +114,11 @@ static int check(const char *path, const struct conf *conf)
 // Returns 0, or a negative number after a message.
 static int serve(struct gateway *g, const struct options *o)
 {
-	const struct conf *conf = g->control.conf;
+	const struct conf *conf;
 	int rc;
 
+	g->control.conf = revisions_begin(&g->control, g->control.conf);
+	conf = g->control.conf;
 	if (!o->verbose)
 		log_set_level(conf->log_level);
 	notify_start();

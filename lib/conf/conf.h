@@ -40,6 +40,7 @@
 #define CONF_PROTOCOLS_MAX    32  // of routes of the kernel
 #define CONF_HOPS_MAX         16  // of a route
 #define CONF_NAT_MAX          1024
+#define CONF_HISTORY_MAX      100
 #define CONF_RULES_MAX        4096 // the last ones take long to get to
 // Buffers for reassembled packets, for each worker: a pass reassembles at most one packet for each
 // received, and frees them at its end.

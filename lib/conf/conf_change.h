@@ -76,6 +76,9 @@ void conf_changes_free(struct conf_changes *list);
 // The word for a difference: "added", "removed", "changed", "moved".
 const char *conf_change_word(const struct conf_change *c);
 
+// Describes a difference in words, without the values: 'policy "to-b": remote changed'.
+void conf_change_describe(char *text, size_t size, const struct conf_change *c);
+
 // Writes a difference as a record, with all keys. Differences that a record cannot make are
 // comments in it.
 void conf_changes_write(const struct conf_changes *list, FILE *out);

@@ -131,13 +131,18 @@ void conf_read(struct conf_reader *r)
 		conf_keys_keep(r);
 }
 
+const char *conf_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return conf_format("%.*s", slash != NULL ? (int)(slash + 1 - path) : 0, path);
+}
+
 static void file_load(struct conf_reader *r)
 {
-	const char *slash = strrchr(r->name, '/');
-	int dir_len = slash != NULL ? (int)(slash + 1 - r->name) : 0;
 	struct conf_where where = {.line = 1};
 
-	conf_begin(r, conf_format("%.*s", dir_len, r->name));
+	conf_begin(r, conf_folder(r->name));
 	where.file = conf_strdup(r->name);
 	if (!conf_file_read(r, &r->c->tree->file, r->name, where.file, where, NULL))
 		return;

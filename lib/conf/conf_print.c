@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "conf_change.h"
+#include "conf_revision.h"
 #include "conf_schema.h"
 
 // Writes the keys of an item, which were read from that file (NULL: from none), or the text for
@@ -84,7 +85,7 @@ static bool is_key(const config_setting_t *s)
 
 static void keys_write(FILE *out, const config_setting_t *item, const char *key_file)
 {
-	(void)key_file; // the other machine may not have it
+	(void)key_file; // another machine may not have it, and it may change
 	for (int i = 0; i < config_setting_length(item); i++) {
 		const config_setting_t *s = config_setting_get_elem(item, (unsigned int)i);
 
@@ -133,7 +134,8 @@ void conf_print_shared(FILE *out, const config_setting_t *item)
 	}
 }
 
-void conf_print_list(FILE *out, const config_setting_t *list, const char *const *key_files)
+static void print_list(
+	FILE *out, const config_setting_t *list, const char *const *key_files, keys_print *keys)
 {
 	int n = config_setting_length(list);
 
@@ -141,29 +143,52 @@ void conf_print_list(FILE *out, const config_setting_t *list, const char *const 
 	for (int i = 0; i < n; i++) {
 		fputs("  ", out);
 		print_item(out, config_setting_get_elem(list, (unsigned int)i),
-			key_files != NULL ? key_files[i] : NULL, keys_hide);
+			key_files != NULL ? key_files[i] : NULL, keys);
 		fputs(i < n - 1 ? ",\n" : "\n", out);
 	}
 	fputs(");\n", out);
 }
 
-void conf_print(const struct conf *c, FILE *out)
+void conf_print_list(FILE *out, const config_setting_t *list, const char *const *key_files)
+{
+	print_list(out, list, key_files, keys_hide);
+}
+
+// A list may have values instead, as an array has.
+static bool has_items(const config_setting_t *s)
+{
+	return config_setting_type(s) == CONFIG_TYPE_LIST && config_setting_length(s) > 0 &&
+	       config_setting_is_group(config_setting_get_elem(s, 0));
+}
+
+static void print_all(const struct conf *c, FILE *out, keys_print *keys)
 {
 	const config_setting_t *root = config_root_setting(&c->tree->file);
 
 	for (int i = 0; i < config_setting_length(root); i++) {
 		const config_setting_t *s = config_setting_get_elem(root, (unsigned int)i);
 
-		if (config_setting_type(s) == CONFIG_TYPE_LIST) {
-			conf_print_list(out, s,
+		if (has_items(s)) {
+			print_list(out, s,
 				strcmp(s->name, conf_kinds[CONF_SA].list) == 0 ? c->tree->key_files
-									       : NULL);
+									       : NULL,
+				keys);
 			continue;
 		}
 		fprintf(out, "%s = ", s->name);
 		print_value(out, s);
 		fputs(";\n", out);
 	}
+}
+
+void conf_print(const struct conf *c, FILE *out)
+{
+	print_all(c, out, keys_hide);
+}
+
+void conf_revision_write(const struct conf *c, FILE *out)
+{
+	print_all(c, out, keys_write);
 }
 
 // --- differences for programs ---

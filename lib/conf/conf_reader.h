@@ -128,6 +128,9 @@ void conf_print_shared(FILE *out, const config_setting_t *item);
 // errors all that was wrong with it, or that there was no memory for it.
 struct conf *conf_make(struct conf_reader *r, void (*fill)(struct conf_reader *r), FILE *errors);
 
+// The folder of a file with its slash, or "".
+const char *conf_folder(const char *path);
+
 // A configuration whose files are in that folder, without its settings.
 void conf_begin(struct conf_reader *r, const char *dir);
 

@@ -5,7 +5,7 @@
 
 static void note(struct conf_tree *tree, struct conf_change c)
 {
-	c.name = conf_strdup(c.name);
+	c.name = c.name != NULL ? conf_strdup(c.name) : NULL;
 	c.setting = c.setting != NULL ? conf_strdup(c.setting) : NULL;
 	conf_changes_add(tree->unsaved, c);
 }
@@ -23,7 +23,7 @@ unsigned int conf_unsaved_count(const struct conf *conf)
 
 static bool is_item(const struct conf_change *c, enum conf_kind kind, const char *name)
 {
-	return c->kind == kind && strcmp(c->name, name) == 0;
+	return c->kind == kind && conf_texts_equal(c->name, name);
 }
 
 static const struct conf_change *find(
@@ -47,6 +47,15 @@ static void note_once(struct conf_tree *tree, struct conf_change c)
 void conf_unsaved_add(struct conf_tree *tree, enum conf_kind kind, const char *name)
 {
 	note_once(tree, (struct conf_change){.verb = CONF_ADD, .kind = kind, .name = name});
+}
+
+void conf_unsaved_differs(struct conf_tree *tree, const struct conf_change *d)
+{
+	struct conf_change c = {.verb = CONF_SET, .kind = d->kind, .name = d->name};
+
+	if (d->setting != NULL) // of one in a group, the group
+		c.setting = conf_format("%.*s", (int)strcspn(d->setting, "."), d->setting);
+	note_once(tree, c);
 }
 
 void conf_unsaved_reserve(struct conf_tree *tree)
@@ -112,7 +121,7 @@ bool conf_unsaved_has(const struct conf_tree *tree, const struct conf_change *d)
 
 		if (moved) // where an item was added, others may seem to move
 			has |= c->kind == d->kind && c->setting == NULL;
-		else if (d->kind != CONF_KINDS && is_item(c, d->kind, d->name))
+		else if (is_item(c, d->kind, d->name))
 			has |= c->setting == NULL ||
 			       (d->setting != NULL && is_about(c->setting, d->setting));
 	}

@@ -15,6 +15,9 @@ void conf_unsaved_add(struct conf_tree *tree, enum conf_kind kind, const char *n
 void conf_unsaved_set(struct conf_tree *tree, const struct conf_change *c, const char *before,
 	const config_setting_t *item);
 
+// A difference of a setting, at the top of the file as well, or of an item's place.
+void conf_unsaved_differs(struct conf_tree *tree, const struct conf_change *d);
+
 // name: in memory of the configuration; it is handed over. Takes no memory after
 // conf_unsaved_reserve().
 void conf_unsaved_del(struct conf_tree *tree, enum conf_kind kind, const char *name);

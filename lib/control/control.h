@@ -20,6 +20,7 @@
 #include "conf.h"
 #include "dad.h"
 #include "flow_scan.h"
+#include "history.h"
 #include "listener.h"
 #include "neigh.h"
 #include "path_search.h"
@@ -192,6 +193,28 @@ struct control_member {
 	uint64_t flows_sent, flows_ignored; // lines; lines of the other one that were not adopted
 };
 
+// A change that returns by itself unless it is confirmed.
+struct unconfirmed {
+	uint32_t revision, former; // revision 0: there is none
+	uint32_t user;
+	uint64_t end_ms; // when it returns
+	bool of_file;    // it was a reload
+};
+
+// See revisions.h.
+struct revisions {
+	struct history history;
+	uint32_t begun;          // the revision that the daemon began with instead of the file
+	struct revision waiting; // is not on the disk yet; number 0: there is none
+	unsigned int n_waiting;  // the changes that it has
+	uint64_t write_ms;       // from when on it may be written
+	struct unconfirmed unconfirmed, undone; // that waits, and that was undone last
+	// For the other gateway of a pair, with the confirmation: name and changes, NULL: there are
+	// none; these have new keys; the configuration is that of the file.
+	char *pending;
+	bool pending_new_keys, pending_file;
+};
+
 struct control {
 	const struct control_io *io;
 	void *io_arg;
@@ -241,6 +264,7 @@ struct control {
 	struct ike_state ike;
 	struct tracing tracing;
 	struct control_member member;
+	struct revisions revisions;
 	unsigned int expiry_next; // SA whose lifetime is checked next
 	unsigned int sas_leaving; // of the configuration, deleted but not yet released
 	bool routes_changed;      // of the kernel, see kernel_routes.h

@@ -332,7 +332,9 @@ bool member_changes_learn(struct control *c, const char *line)
 bool member_changes_take(struct control *c, struct control_request *request)
 {
 	struct member_changes *m = c->member.changes;
-	struct member_request *r = m != NULL ? member_arrivals_take(&m->arrivals) : NULL;
+	// A change would be lost with one that is not confirmed.
+	bool takes = m != NULL && c->revisions.unconfirmed.revision == 0;
+	struct member_request *r = takes ? member_arrivals_take(&m->arrivals) : NULL;
 
 	if (r == NULL)
 		return false;

@@ -7,6 +7,7 @@
 #include "event_log.h"
 #include "ike.h"
 #include "log.h"
+#include "revisions.h"
 
 #define REFUSALS_MAX 10 // at once in the log, and one more each second: of readers
 
@@ -16,6 +17,27 @@ void control_request_free(struct control_request *r)
 		explicit_bzero(r->text, r->len); // keys
 	free(r->text);
 	r->text = NULL;
+}
+
+struct request_terms request_terms_read(char *text)
+{
+	static const char new_keys[] = "new-keys ", confirm[] = "confirm-in ";
+	struct request_terms t = {.text = text};
+	char *end;
+
+	if (strncmp(t.text, new_keys, strlen(new_keys)) == 0) {
+		t.new_keys = true;
+		t.text += strlen(new_keys);
+	}
+	if (strncmp(t.text, confirm, strlen(confirm)) == 0) {
+		unsigned long s = strtoul(t.text + strlen(confirm), &end, 10);
+
+		if (*end == ' ' && s > 0 && s <= REQUEST_CONFIRM_MAX) {
+			t.confirm_s = (unsigned int)s;
+			t.text = end + 1;
+		}
+	}
+	return t;
 }
 
 void request_post(const struct request_desk *at, const struct control_request *asked,
@@ -31,9 +53,15 @@ void request_post(const struct request_desk *at, const struct control_request *a
 void request_answer(const struct request_desk *at, const struct control_request *asked,
 	const char *status, bool done, const char *text, uint64_t now_ms)
 {
-	char generation[32];
+	const uint32_t revision = revisions_last(at->c);
+	char generation[64];
 
-	snprintf(generation, sizeof(generation), "generation %u\n", at->c->snapshot->generation);
+	int len = snprintf(
+		generation, sizeof(generation), "generation %u\n", at->c->snapshot->generation);
+
+	if (revision != 0)
+		snprintf(generation + len - 1, sizeof(generation) - (size_t)len, " revision %u\n",
+			revision);
 	at->io->answer(at->arg, asked, status, done ? generation : text, now_ms);
 }
 

@@ -9,7 +9,8 @@
 #include "change.h"
 #include "control.h"
 
-#define REQUEST_TEXT_MAX 128 // octets of the answer of a request that is done at once
+#define REQUEST_TEXT_MAX    128   // octets of the answer of a request that is done at once
+#define REQUEST_CONFIRM_MAX 86400 // seconds
 
 struct control_request {
 	char *text; // ends with NUL
@@ -19,6 +20,13 @@ struct control_request {
 	bool may_change; // it may change something
 	void *from;      // of who has taken it: where the answer goes (NULL: to the other member),
 	uint64_t client; // and to which client there
+};
+
+// The words in front of a request.
+struct request_terms {
+	bool new_keys;          // keys that are not recorded are declared new
+	unsigned int confirm_s; // it returns by itself after these seconds; 0: it does not
+	char *text;             // the rest
 };
 
 // Wipes its text, which may contain keys, and frees it. There may be none.
@@ -72,6 +80,9 @@ bool request_is_named(const char *text, const char *name);
 
 // The request of io->at_once that the text is; NULL: it is another one.
 const struct request_at_once *request_at_once(const struct request_desk *at, const char *text);
+
+// Reads the terms of a request, in whose text the rest stays.
+struct request_terms request_terms_read(char *text);
 
 // Posts the event about a finished request.
 void request_post(const struct request_desk *at, const struct control_request *asked,

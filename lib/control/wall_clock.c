@@ -27,3 +27,18 @@ void wall_clock_tick(uint64_t now_ms)
 	ahead_ms = ahead;
 	known = true;
 }
+
+uint64_t wall_clock_s(void)
+{
+	return (uint64_t)time(NULL);
+}
+
+void wall_clock_date(char date[WALL_CLOCK_DATE], uint64_t s)
+{
+	const time_t at = (time_t)s;
+	struct tm utc;
+
+	if (gmtime_r(&at, &utc) == NULL ||
+		strftime(date, WALL_CLOCK_DATE, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
+		date[0] = '\0';
+}

@@ -12,6 +12,7 @@
 #include "conf_change.h"
 #include "ike_tables.h"
 #include "peers.h"
+#include "revisions.h"
 #include "tunnel_state.h"
 
 #define NEIGH_AT_ONCE 4096 // copied: the table is stepped through from its start each time
@@ -416,6 +417,10 @@ bool collect_info(void *view, const struct control *c, unsigned int i)
 		.unsaved = conf_unsaved_count(c->conf),
 		.refused_ms =
 			c->refusal.at_ms != 0 ? c->io->now_ms() - c->refusal.at_ms : UINT64_MAX,
+		.revision = revisions_last(c),
+		.unconfirmed = revisions_unconfirmed(c),
+		.confirm_ms = revisions_left_ms(c),
+		.history_error = revisions_error(c),
 	};
 	strcpy(v->refused, c->refusal.why);
 	return i == 0;

@@ -7,6 +7,7 @@
 #include "event_log.h"
 #include "route_follow.h"
 #include "stage.h"
+#include "wall_clock.h"
 
 #define VIEW_TABLE_MAX    12 // octets of the number of a table of the kernel
 #define NEIGH_STATES      (NEIGH_STATIC + 1)

@@ -15,7 +15,7 @@
 static const char text[] =
 	"ports = ( { name = \"lan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" ]; },"
 	"{ name = \"wan\"; device = \"net_null1\"; addresses = [ \"192.0.2.1/24\" ]; } );"
-	"memory = { size = \"1.5G\"; };"
+	"memory = { size = \"1.5G\"; }; eal_args = ( \"--no-pci\" );"
 	"routes = ( { to = \"10.2.0.0/24\"; via = \"192.0.2.2\"; } );"
 	"sas = ( { name = \"a-b\"; direction = \"out\"; spi = 0x1001; local = \"192.0.2.1\";"
 	"remote = \"192.0.2.2\"; cipher = \"aes-128-cbc\"; auth = \"hmac-sha1-96\";"
