@@ -122,11 +122,11 @@ void originate_announcements(struct control *c, uint16_t port)
 			originate_announcement(c, port, &p->addrs[i]);
 }
 
-bool originate_next_hop(
-	struct control *c, const struct sa_out *sa, struct rte_ether_addr *mac, uint64_t now_ms)
+// Whether the link address of the next hop to the peer of an SA is known; if not it is resolved.
+static bool find_next_hop(struct control *c, const struct sa_out *sa, const struct nexthop *nh,
+	struct rte_ether_addr *mac, uint64_t now_ms)
 {
 	static struct neigh_hints hints;
-	const struct nexthop *nh = sa_out_path(sa)->nexthop;
 	const struct ip_addr *next = nh->kind == NEXTHOP_GATEWAY ? &nh->gateway : &sa->peer.addr;
 	uint32_t sought = neigh_lookup_start(c->neigh, &hints, nh->iface, next);
 
@@ -136,8 +136,22 @@ bool originate_next_hop(
 	return false;
 }
 
-void originate_by_sa(struct control *c, const struct sa_out *sa, struct rte_mbuf *m,
-	const struct rte_ether_addr *mac)
+bool originate_by_sa(
+	struct control *c, struct sa_out *sa, originate_make *make, void *arg, uint64_t now_ms)
 {
-	originate_packet(c, m, sa_out_path(sa)->nexthop->iface, mac);
+	const struct nexthop *nh = sa_out_path(sa)->nexthop;
+	struct rte_ether_addr mac;
+	struct rte_mbuf *m;
+
+	if (nh == NULL || !find_next_hop(c, sa, nh, &mac, now_ms))
+		return false;
+	m = rte_pktmbuf_alloc(c->pool);
+	if (m == NULL)
+		return false;
+	if (!make(sa, m, arg)) {
+		rte_pktmbuf_free(m);
+		return false;
+	}
+	originate_packet(c, m, nh->iface, &mac);
+	return true;
 }

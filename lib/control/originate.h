@@ -26,10 +26,10 @@ void originate_announcements(struct control *c, uint16_t port);
 void originate_packet(
 	struct control *c, struct rte_mbuf *m, uint16_t port, const struct rte_ether_addr *to);
 
-// Whether the link address of the next hop on an SA's path is known; if not it is resolved.
-bool originate_next_hop(
-	struct control *c, const struct sa_out *sa, struct rte_ether_addr *mac, uint64_t now_ms);
+// Makes a packet of an SA in m, which is empty; arg is that of originate_by_sa(). False: it cannot.
+typedef bool originate_make(struct sa_out *sa, struct rte_mbuf *m, void *arg);
 
-// Sends an IP packet along the path of an SA, to that next hop. Takes m.
-void originate_by_sa(struct control *c, const struct sa_out *sa, struct rte_mbuf *m,
-	const struct rte_ether_addr *mac);
+// Sends the IP packet that make() makes along the path of an SA. False: the peer is unknown, the
+// link address of the next hop is still being resolved, make() fails, or there is no memory.
+bool originate_by_sa(
+	struct control *c, struct sa_out *sa, originate_make *make, void *arg, uint64_t now_ms);

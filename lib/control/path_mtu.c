@@ -141,31 +141,30 @@ static void search_begin(
 	path_search_begin(&p->search, size, sa->sa.spi, sa_out_seq(sa), now_ms);
 }
 
-// False: it could not be made.
-static bool probe_send(struct control *c, struct path_mtu *p, struct sa_out *sa,
-	const struct rte_ether_addr *mac, uint64_t now_ms)
+struct probe {
+	struct path_mtu *of;
+	uint64_t now_ms;
+};
+
+static bool probe_make(struct sa_out *sa, struct rte_mbuf *m, void *arg)
 {
-	struct rte_mbuf *m = rte_pktmbuf_alloc(c->pool);
+	const struct probe *probe = arg;
+	struct path_search *s = &probe->of->search;
 	uint16_t id;
 
-	if (m == NULL)
-		return false;
 	// Unpredictable, so that only those on the path know the identification of the probe.
-	if (getrandom(&id, sizeof(id), 0) < 0 || !esp_probe_make(sa, m, p->search.size, id)) {
-		rte_pktmbuf_free(m);
+	if (getrandom(&id, sizeof(id), 0) < 0 || !esp_probe_make(sa, m, s->size, id))
 		return false;
-	}
-	path_search_probed(&p->search, id, rte_pktmbuf_data_len(m), now_ms);
-	originate_by_sa(c, sa, m, mac);
+	path_search_probed(s, id, rte_pktmbuf_data_len(m), probe->now_ms);
 	return true;
 }
 
 // One probe of the search, if the link address of the next hop is known by now.
 static void probe(struct control *c, struct path_mtu *p, struct sa_out *sa, uint64_t now_ms)
 {
-	struct rte_ether_addr mac;
+	struct probe probe = {p, now_ms};
 
-	if (!originate_next_hop(c, sa, &mac, now_ms) || !probe_send(c, p, sa, &mac, now_ms))
+	if (!originate_by_sa(c, sa, probe_make, &probe, now_ms))
 		p->search.due_ms = now_ms + PATH_ANSWER_MS;
 }
 

@@ -39,22 +39,10 @@ static void leave_out(struct sa_out *sa)
 	sa->sa.record->before += sa_out_seq(sa) - at; // they were not used
 }
 
-static bool dummy_send(struct control *c, struct sa_out *sa, uint64_t now_ms)
+static bool dummy_make(struct sa_out *sa, struct rte_mbuf *m, void *arg)
 {
-	struct rte_ether_addr mac;
-	struct rte_mbuf *m;
-
-	if (sa_out_path(sa)->nexthop == NULL || !originate_next_hop(c, sa, &mac, now_ms))
-		return false;
-	m = rte_pktmbuf_alloc(c->pool);
-	if (m == NULL)
-		return false;
-	if (!esp_probe_make(sa, m, DUMMY_SIZE, 0)) {
-		rte_pktmbuf_free(m);
-		return false;
-	}
-	originate_by_sa(c, sa, m, &mac);
-	return true;
+	(void)arg;
+	return esp_probe_make(sa, m, DUMMY_SIZE, 0);
 }
 
 void peer_takeover_tick(struct control *c, const struct spd_policy *p, uint64_t now_ms)
@@ -69,7 +57,7 @@ void peer_takeover_tick(struct control *c, const struct spd_policy *p, uint64_t 
 	if (leapt)
 		leave_out(p->out);
 	if (p->out->has_taken_over && c->tunnels.dummies > 0) {
-		p->out->has_taken_over = !dummy_send(c, p->out, now_ms);
+		p->out->has_taken_over = !originate_by_sa(c, p->out, dummy_make, NULL, now_ms);
 		c->tunnels.dummies--;
 	}
 }

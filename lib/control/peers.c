@@ -344,19 +344,18 @@ void peer_moved(struct control *c, const struct event *e, uint64_t now_ms)
 		peer_set(c, sa, &peer, now_ms);
 }
 
-// False if the next hop's link address is still being resolved.
-static bool keepalive_send(struct control *c, const struct sa_out *sa, uint64_t now_ms)
+static bool keepalive_make(struct sa_out *sa, struct rte_mbuf *m, void *arg)
 {
-	struct rte_ether_addr mac;
-	struct rte_mbuf *m;
-
-	if (!originate_next_hop(c, sa, &mac, now_ms))
-		return false;
-	m = rte_pktmbuf_alloc(c->pool);
-	if (m == NULL)
-		return false;
+	(void)arg;
 	esp_out_keepalive(m, sa_out_path(sa));
-	originate_by_sa(c, sa, m, &mac);
+	return true;
+}
+
+// False if the next hop's link address is still being resolved.
+static bool keepalive_send(struct control *c, struct sa_out *sa, uint64_t now_ms)
+{
+	if (!originate_by_sa(c, sa, keepalive_make, NULL, now_ms))
+		return false;
 	c->counters.keepalives_out++;
 	return true;
 }

@@ -153,27 +153,30 @@ static void post_state(const struct tunnel *t, const struct spd_policy *p, uint6
 			EVENT_NUMBER(now_ms - t->life.unanswered_ms));
 }
 
+struct echo {
+	struct ip_addr from, to;
+	uint16_t id, seq;
+};
+
+static bool echo_make(struct sa_out *sa, struct rte_mbuf *m, void *arg)
+{
+	const struct echo *e = arg;
+
+	rte_pktmbuf_append(m,
+		icmp_echo_build(rte_pktmbuf_mtod(m, uint8_t *), &e->from, &e->to, e->id, e->seq));
+	return esp_own_seal(sa, m);
+}
+
 static bool probe_send(struct control *c, struct tunnel *t, struct sa_out *sa, uint64_t now_ms)
 {
 	const struct ip_addr *to = &tunnel_probe(c, t)->addr;
 	const struct spd_policy *policy = spd_at(c->snapshot->spd, t->policy);
-	const struct ip_addr from = policy_source(c->snapshot, policy, ip_addr_family(to));
-	struct rte_ether_addr mac;
-	struct rte_mbuf *m;
+	struct echo e = {.from = policy_source(c->snapshot, policy, ip_addr_family(to)),
+		.to = *to,
+		.id = (uint16_t)t->policy,
+		.seq = (uint16_t)(t->probes + 1)};
 
-	if (!dad_may_use(c->dad, &from) || !originate_next_hop(c, sa, &mac, now_ms))
-		return false;
-	m = rte_pktmbuf_alloc(c->pool);
-	if (m == NULL)
-		return false;
-	rte_pktmbuf_append(m, icmp_echo_build(rte_pktmbuf_mtod(m, uint8_t *), &from, to,
-				      (uint16_t)t->policy, (uint16_t)(t->probes + 1)));
-	if (!esp_own_seal(sa, m)) {
-		rte_pktmbuf_free(m);
-		return false;
-	}
-	originate_by_sa(c, sa, m, &mac);
-	return true;
+	return dad_may_use(c->dad, &e.from) && originate_by_sa(c, sa, echo_make, &e, now_ms);
 }
 
 // Received traffic makes a probe unnecessary.
@@ -183,7 +186,7 @@ static void probe(struct control *c, struct tunnel *t, struct sa_out *sa, uint64
 	uint64_t last_ms = RTE_MAX(t->life.received_ms, t->probe_ms);
 
 	if (sa == NULL || ip_addr_is_none(&p->addr) || now_ms - last_ms < p->interval_s * 1000 ||
-		sa_out_path(sa)->nexthop == NULL || sa->sa.per_packet.stop != DROP_NONE)
+		sa->sa.per_packet.stop != DROP_NONE)
 		return;
 	if (!probe_send(c, t, sa, now_ms))
 		return;
