@@ -10,6 +10,7 @@ WIDTH, HEIGHT = 400, 200  # of a plot
 LEFT, RIGHT, TOP, BOTTOM = 52, 28, 52, 44  # margins
 PANEL_W, PANEL_H = LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM
 LOSS_LEAST = 1e-6  # at the lower end of the scale, as no loss
+PERCENTILES = {"min": "least", "p50": "median", "p90": "90 %", "p99": "99 %", "max": "most"}
 LIMITS = {0: "NDR", 0.005: "PDR"}  # as CSIT names them
 COLOURS = ("#2f6fb0", "#d9662b", "#3a8a4d", "#8a5fb8", "#b58a00", "#c2385a")
 STYLE = svg.STYLE + "".join(f".c{i} {{ fill: {colour}; stroke: {colour}; }}\n" for i, colour in enumerate(COLOURS))
@@ -51,6 +52,16 @@ def between(low, high):
     """Round values from low to high."""
     step = svg.step_of(high - low)
     return [round(i * step, 6) for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def latencies(by_case):
+    """A label and a measurement for each share of a rate, of each kind of packet."""
+    return [(f"{case}, {at['share']:.0%}", at) for case, rows in by_case.items() for row in rows for at in row["latency"]]
+
+
+def microseconds(at, name):
+    """none: every batch lost packets."""
+    return f"{at[name] / 1000:.1f}" if name in at else "none"
 
 
 class Panel:
@@ -153,10 +164,26 @@ def others(rows):
     return panel
 
 
+def latency(by_case):
+    """Latency: a column of percentiles for each share of a rate."""
+    found = [(label, at) for label, at in latencies(by_case) if "max" in at]
+    exponents = [math.log10(max(at[name], 1) / 1000) for _, at in found for name in PERCENTILES] or [0]
+    panel = Panel("Latency, microseconds", "octets of the inner packet, share of the highest rate", (0, len(found) or 1),
+                  (math.floor(min(exponents)), math.floor(max(exponents)) + 1))
+    for exponent in range(panel.low, panel.high + 1):
+        panel.level(exponent, f"{10 ** exponent:g}")
+    panel.legend(PERCENTILES.values())
+    for i, (label, at) in enumerate(found):
+        panel.mark(i + 0.5, label)
+        for j, name in enumerate(PERCENTILES):
+            panel.dot(i + 0.5, math.log10(max(at[name], 1) / 1000), j)
+    return panel
+
+
 def picture(rows):
     """All charts as one SVG."""
     by_case = cases(rows)
-    panels = [rates(by_case), loss(by_case), spread(by_case), others(rows)]
+    panels = [rates(by_case), loss(by_case), spread(by_case), latency(by_case), others(rows)]
     parts = [f'<g transform="translate({i % 2 * PANEL_W} {i // 2 * PANEL_H})">' + "\n".join(panel.parts) + "</g>"
              for i, panel in enumerate(panels)]
     return svg.document(2 * PANEL_W, (len(panels) + 1) // 2 * PANEL_H, STYLE, parts)

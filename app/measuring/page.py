@@ -2,7 +2,7 @@
 """The report of a measurement: one page of HTML that needs nothing else."""
 from html import escape
 
-from .charts import cases, deviation, figures, picture
+from .charts import PERCENTILES, cases, deviation, figures, latencies, microseconds, picture
 from .machine import disturbances
 
 STYLE = """
@@ -12,7 +12,8 @@ table { border-collapse: collapse; margin: 1em 0; } th, td { padding: 2px 16px 2
 @media (prefers-color-scheme: dark) { body { background: #0d1117; color: #e6edf3; } }
 """
 NOTE = """MRR: mean of the rates received at full load, with the standard deviation of the runs. NDR and PDR: the highest
-rates at which no packet, and at most 0.5 % of the packets, were lost. CSIT of FD.io defines them so."""
+rates at which no packet, and at most 0.5 % of the packets, were lost. CSIT of FD.io defines them so. Latency is that
+of batches without loss, at shares of the last of these rates."""
 
 
 def table(rows):
@@ -34,6 +35,13 @@ def results(rows):
                f"{deviation(group):.1%}"]
 
 
+def latency(rows):
+    """A row for each share of a rate."""
+    yield ["latency, microseconds", "Mpps", *PERCENTILES.values(), "packets", "lost"]
+    for label, at in latencies(cases(rows)):
+        yield [label, at["mpps"], *(microseconds(at, name) for name in PERCENTILES), at["packets"], at["lost"]]
+
+
 def warnings(rows, cpus):
     """What disturbed the runs, as HTML. Nothing if nothing did."""
     reasons = [list(disturbances(row, cpus)) for row in rows]
@@ -51,7 +59,7 @@ def page(facts, rows):
 <html lang="en"><head><meta charset="utf-8"><title>Culvert: {escape(facts["measured"])}</title>
 <style>{STYLE}</style></head><body>
 <h1>Measurement of Culvert</h1>
-{warnings(rows, facts["CPUs"])}{table(results(rows))}<p>{NOTE}</p>
+{warnings(rows, facts["CPUs"])}{table(results(rows))}{table(latency(rows))}<p>{NOTE}</p>
 {picture(rows)}
 <h2>Machine</h2>
 {table(facts.items())}</body></html>

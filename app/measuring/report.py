@@ -5,7 +5,7 @@ import shlex
 import sys
 import time
 
-from .charts import picture
+from .charts import PERCENTILES, microseconds, picture
 from .machine import disturbances, machine, version
 from .packets import lengths
 from .page import page
@@ -53,7 +53,7 @@ class Report:
             "offered": result.offered, "refused": result.refused, "sent": result.sent,
             "received": result.received, "drops": result.drops, "lost": result.wires,
             "other": result.other, "unexplained": result.unexplained, "loss": round(result.loss, 7),
-            "mpps": round(result.mpps, 4), "gbps": round(gbps, 4), **result.machine})
+            "mpps": round(result.mpps, 4), "gbps": round(gbps, 4), **result.machine, "latency": []})
         if o.json or run == "search":
             return
         print(self.LINE.format(
@@ -65,6 +65,13 @@ class Report:
         extra += [f"UNEXPLAINED {result.unexplained}"] if result.unexplained else []
         if extra:
             print(f"{'':27}{', '.join(extra)}")
+
+    def latency(self, found):
+        """Adds it to the last row, a search's: it is measured at shares of that rate."""
+        self.rows[-1]["latency"] = found
+        for at in found if not self.options.json else ():
+            times = ", ".join(f"{label} {microseconds(at, name)}" for name, label in PERCENTILES.items())
+            print(f"{'':27}latency at {at['mpps']:.3f} Mpps, microseconds: {times}")
 
     def end(self):
         if self.options.plot:

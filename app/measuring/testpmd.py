@@ -30,22 +30,13 @@ class Testpmd:
         devices = (f"net_pcap8,rx_pcap={capture},infinite_rx=1", send, "net_null8",
                    f"net_memif8,role=server,socket={folder}/pace,socket-abstract=no", receive)
         # Messages of other threads would appear within the prompt.
-        command = ["stdbuf", "-oL", TESTPMD, f"--file-prefix={self.prefix}", "--log-level=*:error",
-                   f"--lcores=0@{options.generator_cpu},1@{options.generator_cpu}",
-                   "-m", str(128 + buffers * 2560 // 1000000)]
-        if not options.hugepages:
-            command += ["--no-huge", "--iova-mode=va"]
-        if not any(is_pci(device) for device in devices):
-            command.append("--no-pci")
-        for device in devices:
-            command += ["--allow" if is_pci(device) else "--vdev", device]
-        command += ["--", "--interactive", f"--total-num-mbufs={buffers}", "--rxd=1024", "--txd=1024",
-                    "--port-topology=chained", "--disable-link-check", "--no-flush-rx",
-                    "--mask-event=all"]
+        command = ["stdbuf", "-oL", TESTPMD, *eal_arguments(options, self.prefix, devices, buffers),
+                   "--", "--interactive", f"--total-num-mbufs={buffers}", "--rxd=1024", "--txd=1024",
+                   "--port-topology=chained", "--disable-link-check", "--no-flush-rx", "--mask-event=all"]
         self.child = Child("testpmd", command, os.path.join(folder, "testpmd.log"),
                            stdin=subprocess.PIPE)
         self.read = 0  # octets of the log
-        self.names = [device.split(",")[0] for device in devices]
+        self.names = names_of(devices)
         self.number = {}
 
     def begin(self):
@@ -104,14 +95,31 @@ class Testpmd:
 
     def stop(self):
         self.child.stop()
-        shutil.rmtree(os.path.join(run_dir(), "dpdk", self.prefix), ignore_errors=True)
+        run_dir_remove(self.prefix)
+
+
+def eal_arguments(options, prefix, devices, buffers):
+    """Of a program of DPDK on the generator's CPU, with these devices and that number of buffers."""
+    yield from (f"--file-prefix={prefix}", "--log-level=*:error", "-m", str(128 + buffers * 2560 // 1000000),
+                f"--lcores=0@{options.generator_cpu},1@{options.generator_cpu}")
+    if not options.hugepages:
+        yield from ("--no-huge", "--iova-mode=va")
+    if not any(is_pci(device) for device in devices):
+        yield "--no-pci"
+    for device in devices:
+        yield from ("--allow" if is_pci(device) else "--vdev", device)
+
+
+def names_of(devices):
+    """Those by which DPDK knows their ports."""
+    return [device.split(",")[0] for device in devices]
 
 
 def is_pci(device):
     return re.match(r"[0-9a-fA-F]{4}:|[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.", device) is not None
 
 
-def run_dir():
-    """As DPDK chooses it."""
+def run_dir_remove(prefix):
+    """The folder that a program has left, where DPDK chooses it."""
     usual = "/var/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR", "/tmp")
-    return os.environ.get("RUNTIME_DIRECTORY", usual)
+    shutil.rmtree(os.path.join(os.environ.get("RUNTIME_DIRECTORY", usual), "dpdk", prefix), ignore_errors=True)

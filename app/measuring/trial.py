@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 
 from .gateways import Gateway, Lab
+from .latency import latency
 from .machine import Watch
 from .testpmd import Testpmd
 
@@ -131,7 +132,8 @@ def measure(options, size, vxlan, report):
             send, receive = options.send, options.receive
         else:
             send, receive = lab.build()
-        testpmd = Testpmd(options, folder, *lab.capture(size), send, receive)
+        wires = (*lab.capture(size), send, receive)
+        testpmd = Testpmd(options, folder, *wires)
         testpmd.begin()
         lab.ready()
 
@@ -162,6 +164,9 @@ def measure(options, size, vxlan, report):
             # A run that lost less than an earlier limit does for this one as well.
             best = max(filter(None, (best, found)), key=received, default=None)
             report.row(size, vxlan, "lossless", best, limit)
+        if options.plot and best is not None:
+            testpmd.stop()
+            report.latency(latency(options, *wires, best.mpps))
     finally:
         if testpmd is not None:
             testpmd.stop()

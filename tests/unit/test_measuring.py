@@ -88,6 +88,23 @@ class Charts(unittest.TestCase):
         for number in ("c0", "c1"):
             self.assertAlmostEqual(statistics.mean(y for colour, _, y in found if colour == number), middle, delta=0.1)
 
+    def test_latency(self):
+        panel = charts.latency(self.by_case)
+        found = charts.latencies(self.by_case)
+        self.assertEqual([label for label, _ in found], [f"{size}, {share}" for size in ("64", "1400")
+                                                         for share in ("10%", "50%", "90%")])
+        self.assertEqual(len(dots(panel)), len(found) * len(charts.PERCENTILES))
+        heights = [y for _, _, y in dots(panel)]
+        self.assertEqual(heights[:5], sorted(heights[:5], reverse=True))  # from the least to the most
+        self.assertEqual(round(panel.y(math.log10(found[0][1]["min"] / 1000)), 1), heights[0])
+
+    def test_latency_of_lost_batches(self):
+        rows = copy.deepcopy(RECORDED)
+        for row in rows:
+            row["latency"] = [{"share": 0.1, "mpps": 0.1, "packets": 0, "lost": 7}] if row["latency"] else []
+        self.assertEqual(dots(charts.latency(charts.cases(rows))), [])
+        self.assertIn("<td>none</td><td>0</td><td>7</td>", page.page({"measured": "", "CPUs": 2}, rows))
+
     def test_others(self):
         self.assertEqual(len(dots(charts.others(RECORDED))), 2 * len(RECORDED))
 
