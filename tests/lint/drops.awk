@@ -5,9 +5,9 @@
 BEGIN {
 	print "# Drop reasons"
 	print ""
-	print "Every packet that a gateway does not pass on is counted under one of these names:"
-	print "`culvertctl show drops`. A packet of scope SA is also counted on its security"
-	print "association: `culvertctl show sas`. `culvertctl explain REASON` prints the same."
+	print "For operators who miss packets: every reason for dropping one, and its remedy. Every packet that a gateway does not"
+	print "pass on is counted under one of these names: `culvertctl show drops`. A packet of scope SA is also counted on its"
+	print "security association: `culvertctl show sas`. `culvertctl explain REASON` prints the same."
 	print ""
 	print "Made from `lib/stats/drop.def` by `tests/lint/drops.awk`."
 }
