@@ -3,6 +3,7 @@
 // the control thread, unless noted.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "control.h"
@@ -11,6 +12,7 @@
 #include "reserve.h"
 
 struct gateway {
+	bool verbose; // by an argument, whatever log_level is
 	struct control control;
 	struct port ports[PORTS_MAX]; // by index of control.conf->ports
 	struct loop *loops[CONF_WORKERS_MAX];

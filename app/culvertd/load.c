@@ -127,6 +127,8 @@ static int replace(struct gateway *g)
 	if (rc < 0)
 		return rc;
 	device_thread_hosts_change();
+	if (!g->verbose)
+		log_set_level(load.conf->log_level);
 	discard_aside(old);
 	configure_warn(load.conf, load.snapshot);
 	return 0;

@@ -119,7 +119,8 @@ static int serve(struct gateway *g, const struct options *o)
 
 	g->control.conf = revisions_begin(&g->control, g->control.conf);
 	conf = g->control.conf;
-	if (!o->verbose)
+	g->verbose = o->verbose;
+	if (!g->verbose)
 		log_set_level(conf->log_level);
 	notify_start();
 	log_info("version %s, instance %s, configuration %s", CULVERT_VERSION, conf->instance,

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static enum log_level threshold = LOG_LEVEL_INFO;
+static _Atomic enum log_level threshold = LOG_LEVEL_INFO; // control thread
 static bool to_journal, dated;
 static _Thread_local bool muted;
 

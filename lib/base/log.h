@@ -25,7 +25,7 @@ const char *log_date(char text[LOG_DATE_MAX]);
 // The same of a moment that many milliseconds ago.
 const char *log_date_ago(char text[LOG_DATE_MAX], uint32_t ms);
 
-// Lines above this level are not written. Set once at start, before other threads run.
+// Lines above this level are not written from now on. Control thread.
 void log_set_level(enum log_level level);
 
 // Whether lines of the calling thread are not written. At its start they are.

@@ -170,8 +170,7 @@ static void test_may_not(void **state)
 		"restart\n"
 		"12: flows.max: differs from the running configuration, needs a restart\n"
 		"13: user: differs from the running configuration, needs a restart\n"
-		"13: sandbox: differs from the running configuration, needs a restart\n"
-		"13: log_level: differs from the running configuration, needs a restart\n");
+		"13: sandbox: differs from the running configuration, needs a restart\n");
 	check(PORTS,
 		PORTS "capture = true; state_dir = \"none\";\n"
 		      "control_group = \"nogroup\"; show_group = \"nogroup\";\n"
