@@ -96,7 +96,9 @@ static bool split_key(
 		memcpy(sa->cipher_key, octets, cipher);
 		memcpy(sa->auth_key, octets + cipher, auth);
 		sa->opt.cipher_key_id = key_id_of(sa->cipher_key, cipher);
-		sa->opt.auth_key_id = key_id_of(sa->auth_key, auth);
+		// As where keys are apart, a key that there is not has none: the SA is the same.
+		if (auth > 0)
+			sa->opt.auth_key_id = key_id_of(sa->auth_key, auth);
 	} else if (n < 0) {
 		conf_err_at(r, conf_where(s), item, "key: must be pairs of hexadecimal digits");
 	} else {

@@ -6,6 +6,7 @@
 #include "conf_apply.h"
 #include "conf_dir.h"
 #include "conf_print.h"
+#include "conf_reader.h"
 #include "test.h"
 
 #define CIPHER "000102030405060708090a0b0c0d0e0f"
@@ -92,6 +93,24 @@ static void test_digits(void **state)
 		"ba.key:1: sa \"b-a\": key: is 21 octets, aes-128-gcm with auth none needs 20 (20 "
 		"for the cipher, then 0)\n");
 	write_files();
+}
+
+// Whichever file a key comes from, it has the same identifiers, by which its SA keeps its state and
+// its file.
+static void test_same_key(void **state)
+{
+	static const char request[] = "rule add { name = \"r\"; action = \"drop\"; }";
+	struct conf *c, *changed;
+
+	(void)state;
+	write_files();
+	c = conf_dir_load_good("print.conf");
+	changed = conf_change(c, "argument", request, strlen(request), stderr);
+	assert_non_null(changed);
+	assert_true(sa_options_equal(&c->sas[1].opt, &changed->sas[1].opt));
+	assert_string_equal(changed->tree->key_files[1], "ba.key");
+	conf_free(changed);
+	conf_free(c);
 }
 
 static void test_print(void **state)
@@ -342,6 +361,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_digits),
+		cmocka_unit_test(test_same_key),
 		cmocka_unit_test(test_print),
 		cmocka_unit_test(test_peer),
 		cmocka_unit_test(test_tunnel_of_peer),
