@@ -11,7 +11,7 @@ import yaml
 CONF = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../conf/")
 # Values that a gateway may lack: the other one of a pair, members of its ports, drops of an SA, lifetimes, a tunnel that
 # is silent, the speed of a veth.
-ABSENT = r"culvert_(member_in_sync|port_member|sa_dropped|sa_lifetime_left_(bytes|seconds)|tunnel_silent)"
+ABSENT = r"culvert_(member_\w+|group_active|port_member|sa_dropped|sa_lifetime_left_(bytes|seconds)|tunnel_silent)"
 
 
 def dashboard():
