@@ -55,6 +55,8 @@ void loading_compare(
 	if (list == NULL) {
 		l->incomplete = true;
 		fputs("out of memory to list the changes\n", l->log);
+	} else {
+		revisions_describe(l->at->c, &l->made, list);
 	}
 	loading_notes_end(l);
 	conf_changes_free(list);
@@ -198,7 +200,7 @@ static struct conf *make(const struct conf *running, FILE *errors)
 		revisions_write(l->at->c, running);
 	conf = l->kind->make(l, running, errors);
 	if (conf == NULL || l->kind->source == NULL ||
-		revisions_prepare(l->at->c, &l->made, running, conf, errors))
+		revisions_prepare(l->at->c, &l->made, conf, errors))
 		return conf;
 	conf_free(conf);
 	return NULL;

@@ -198,20 +198,14 @@ static void summary_write(struct revision *r, const struct conf_change *first, u
 		snprintf(r->summary, sizeof(r->summary), "%s", text);
 }
 
-// Sets the number and the summary; there is none without a difference.
-static bool describe(const struct history *h, struct revision *r, const struct conf *running,
-	const struct conf *conf)
+void revisions_describe(
+	const struct control *c, struct revision_draft *d, const struct conf_changes *list)
 {
-	struct conf_changes *list = conf_diff(running, conf);
-
-	if (list == NULL)
-		return false;
-	if (list->n > 0) {
-		r->number = history_next(h);
-		summary_write(r, &list->change[0], list->n);
-	}
-	conf_changes_free(list);
-	return true;
+	d->compared = true;
+	if (list->n == 0)
+		return;
+	d->revision.number = history_next(&c->revisions.history);
+	summary_write(&d->revision, &list->change[0], list->n);
 }
 
 // Whether the running configuration can replace the new one again.
@@ -245,13 +239,14 @@ static bool is_kept(const struct control *c, const struct conf *conf)
 	return c->revisions.history.path[0] != '\0' && conf->history > 0;
 }
 
-bool revisions_prepare(struct control *c, struct revision_draft *d, const struct conf *running,
-	const struct conf *conf, FILE *errors)
+bool revisions_prepare(
+	struct control *c, struct revision_draft *d, const struct conf *conf, FILE *errors)
 {
 	struct history *h = history_of(c);
 	int rc;
 
 	if (!is_kept(c, conf)) {
+		d->revision.number = 0;
 		if (d->confirm_s > 0)
 			fputs("--confirm needs a history, which state_dir = \"none\" and history = "
 			      "0 "
@@ -259,7 +254,7 @@ bool revisions_prepare(struct control *c, struct revision_draft *d, const struct
 				errors);
 		return d->confirm_s == 0;
 	}
-	if (!describe(h, &d->revision, running, conf)) {
+	if (!d->compared) {
 		fputs("out of memory to compare the configurations\n", errors);
 		return false;
 	}

@@ -21,6 +21,7 @@ struct revision_draft {
 	unsigned int confirm_s;   // seconds until it returns; 0: it stays
 	bool of_file;             // it is the configuration of the file
 	bool ends_wait;           // it is one from before the change that waits
+	bool compared;            // with the running configuration
 	const char *conf_path;
 	bool saved;            // on the disk
 	uint32_t mark, former; // of the history before
@@ -38,14 +39,18 @@ void revisions_start(struct control *c);
 
 // --- a request: draft, prepare (loading thread), finish ---
 
-// source: a word. The number is set by revisions_prepare(), or revisions_join().
+// source: a word. The number is set by revisions_describe(), or revisions_join().
 void revisions_draft(
 	const struct control *c, struct revision_draft *d, const char *source, uint32_t user);
 
+// Loading thread: the differences to the running configuration, without which there is no revision.
+void revisions_describe(
+	const struct control *c, struct revision_draft *d, const struct conf_changes *list);
+
 // Loading thread: writes the revision to the disk, and with a confirmation makes sure that the
 // configuration can return. False after writing to errors why it must not be changed.
-bool revisions_prepare(struct control *c, struct revision_draft *d, const struct conf *running,
-	const struct conf *conf, FILE *errors);
+bool revisions_prepare(
+	struct control *c, struct revision_draft *d, const struct conf *conf, FILE *errors);
 
 // The request was done, or not.
 void revisions_finish(struct control *c, struct revision_draft *d, bool done, uint64_t now_ms);
