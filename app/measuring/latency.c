@@ -28,7 +28,8 @@ enum {
 	DESCRIPTORS = 1024,
 	LINK_S = 10,
 	RESULTS_MAX = 1 << 22,
-	SILENCE_MS = 20, // after which a packet is lost
+	SILENCE_MS = 200, // after which a packet is lost. Where others use the CPUs, it may be late
+			  // only.
 };
 
 struct path {
@@ -115,9 +116,11 @@ static void batch(const struct path *path, struct results *results)
 		now = rte_rdtsc();
 		if (sent < BATCH && now >= next) {
 			sent_at[sent] = now;
-			sent += send_one(path);
+			if (send_one(path)) {
+				sent++;
+				last = now;
+			}
 			next += path->interval;
-			last = now;
 		}
 		unsigned n = receive(path->receive);
 		now = rte_rdtsc();

@@ -4,6 +4,7 @@ import glob
 import os
 import platform
 import subprocess
+import time
 
 TICKS_S = os.sysconf("SC_CLK_TCK")
 BUSY, STEAL = (1, 2, 3, 6, 7), 8  # fields of a CPU in /proc/stat: user, nice, system, irq, softirq; steal
@@ -59,12 +60,13 @@ class Watch:
         self.cpus, self.processes = sorted(set(cpus)), processes
 
     def begin(self):
+        self.since = time.monotonic()
         self.before, self.clocks = (*times(self.cpus), used_by(self.processes())), clocks(self.cpus)
 
-    def end(self, seconds):
+    def end(self):
         """Returns shares of the time since begin(), the load average of the machine, and the clocks in MHz."""
         busy, steal, own = (now - then for now, then in zip((*times(self.cpus), used_by(self.processes())), self.before))
-        whole = seconds * len(self.cpus)
+        whole = (time.monotonic() - self.since) * len(self.cpus)
         mhz = self.clocks + clocks(self.cpus)
         return {"steal": round(steal / whole, 4), "others": round(max(0, busy - own) / whole, 4),
                 "load": round(os.getloadavg()[0], 2), "mhz": [round(min(mhz)), round(max(mhz))] if mhz else []}

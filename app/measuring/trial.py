@@ -72,7 +72,7 @@ def trial(testpmd, gateways, pace, seconds, watch):
     before = [gateway.counters() for gateway in gateways]
     watch.begin()
     ports, elapsed = testpmd.send(pace, seconds)
-    machine = watch.end(elapsed)
+    machine = watch.end()
     received = ports["receive"]["RX-packets"] + testpmd.drain(quiet_detector(gateways))
     deltas = [{k: v - b.get(k, 0) for k, v in gateway.counters().items()}
               for gateway, b in zip(gateways, before)]
