@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "conf_change.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "conf_match.h"
 #include "conf_unsaved.h"
 #include "hex.h"
 
@@ -204,93 +204,12 @@ static void diff_group(struct diff *d, const struct pair *p)
 
 // --- lists ---
 
-struct named {
-	const char *name;
-	unsigned int index;
-};
-
-// The items of a kind in one configuration.
-struct side {
-	enum conf_kind kind;
-	const struct conf_tree *tree;
-	const char *items;
-	unsigned int n;
-	struct named *named; // in order of the file
-};
-
-static struct side side_of(const struct conf *c, enum conf_kind kind)
-{
-	struct side s = {.kind = kind, .tree = c->tree};
-
-	s.items = conf_items(c, kind, &s.n);
-	s.named = conf_alloc(s.n + 1, sizeof(s.named[0]));
-	for (unsigned int i = 0; i < s.n; i++)
-		s.named[i] =
-			(struct named){conf_identity(kind, conf_tree_item(c->tree, kind, i)), i};
-	return s;
-}
-
-static int compare_named(const void *a, const void *b)
-{
-	return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
-}
-
-// By index of to: the same item in from; -1: it is new. was_found is by index of from.
-static int *items_match(const struct side *from, const struct side *to, bool *was_found)
-{
-	struct named *sorted = conf_alloc(from->n + 1, sizeof(sorted[0]));
-	int *index = conf_alloc(to->n + 1, sizeof(index[0]));
-
-	memcpy(sorted, from->named, from->n * sizeof(sorted[0]));
-	qsort(sorted, from->n, sizeof(sorted[0]), compare_named);
-	for (unsigned int i = 0; i < to->n; i++) {
-		const struct named *found =
-			bsearch(&to->named[i], sorted, from->n, sizeof(sorted[0]), compare_named);
-
-		index[i] = found != NULL ? (int)found->index : -1;
-		if (found != NULL)
-			was_found[found->index] = true;
-	}
-	return index;
-}
-
-// By index of to: items that stay while the others move around them, the longest sequence that
-// ascends in from as well.
-static bool *items_in_order(const int *index, unsigned int n)
-{
-	unsigned int *last = conf_alloc(n + 1, sizeof(last[0])); // by length, of the best so far
-	int *before = conf_alloc(n + 1, sizeof(before[0]));
-	bool *stays = conf_alloc(n + 1, sizeof(stays[0]));
-	unsigned int longest = 0;
-
-	for (unsigned int i = 0; i < n; i++) {
-		unsigned int low = 0, high = longest;
-
-		if (index[i] < 0)
-			continue;
-		while (low < high) {
-			unsigned int middle = (low + high) / 2;
-
-			if (index[last[middle]] < index[i])
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		before[i] = low > 0 ? (int)last[low - 1] : -1;
-		last[low] = i;
-		longest = RTE_MAX(longest, low + 1);
-	}
-	for (int i = longest > 0 ? (int)last[longest - 1] : -1; i >= 0; i = before[i])
-		stays[i] = true;
-	return stays;
-}
-
-static const config_setting_t *item_of(const struct side *s, unsigned int i)
+static const config_setting_t *item_of(const struct conf_side *s, unsigned int i)
 {
 	return conf_tree_item(s->tree, s->kind, i);
 }
 
-static void diff_item(struct diff *d, const struct side *from, const struct side *to,
+static void diff_item(struct diff *d, const struct conf_side *from, const struct conf_side *to,
 	const struct conf_change *template)
 {
 	const struct conf_kind_info *kind = &conf_kinds[from->kind];
@@ -309,7 +228,7 @@ static void diff_item(struct diff *d, const struct side *from, const struct side
 
 // An item of the newer configuration, which the older one has as well or not.
 static struct conf_change item_change(
-	const struct diff *d, const struct side *to, unsigned int i, int was)
+	const struct diff *d, const struct conf_side *to, unsigned int i, int was)
 {
 	const bool follows = conf_kinds[to->kind].ordered && i > 0;
 	const config_setting_t *item = item_of(to, i);
@@ -331,10 +250,10 @@ static struct conf_change item_change(
 
 static void diff_list(struct diff *d, enum conf_kind kind)
 {
-	const struct side from = side_of(d->from, kind), to = side_of(d->to, kind);
+	const struct conf_side from = conf_side_of(d->from, kind), to = conf_side_of(d->to, kind);
 	bool *was_found = conf_alloc(from.n + 1, sizeof(was_found[0]));
-	int *index = items_match(&from, &to, was_found);
-	bool *stays = items_in_order(index, to.n);
+	int *index = conf_items_match(&from, &to, was_found);
+	bool *stays = conf_items_in_order(index, to.n);
 
 	for (unsigned int i = 0; i < to.n; i++) {
 		const struct conf_change c = item_change(d, &to, i, index[i]);

@@ -14,12 +14,6 @@
 #define FILE_SIZE_MAX (64 << 20)
 #define BASE64_MIN    20 // digits that could be a key
 
-struct conf_seen {
-	struct conf_seen *next;
-	dev_t dev;
-	ino_t ino;
-};
-
 struct text {
 	char *octets; // with room for two more, a newline and a NUL
 	size_t len;
@@ -104,7 +98,7 @@ static bool text_init(
 }
 
 // Twice is rejected: a file that includes itself would go on forever.
-static bool is_new(struct conf_reader *r, const struct text *t)
+static bool is_new(struct conf_reader *r, const struct text *t, const char *path)
 {
 	for (const struct conf_seen *seen = r->seen; seen != NULL; seen = seen->next)
 		if (seen->dev == t->dev && seen->ino == t->ino)
@@ -112,7 +106,13 @@ static bool is_new(struct conf_reader *r, const struct text *t)
 
 	struct conf_seen *seen = conf_alloc(1, sizeof(*seen));
 
-	*seen = (struct conf_seen){.next = r->seen, .dev = t->dev, .ino = t->ino};
+	*seen = (struct conf_seen){
+		.next = r->seen,
+		.dev = t->dev,
+		.ino = t->ino,
+		.path = conf_strdup(path),
+		.digest = key_id_of((const uint8_t *)t->octets, t->len),
+	};
 	r->seen = seen;
 	return true;
 }
@@ -126,10 +126,11 @@ static const char *include_dir(const struct conf_reader *r)
 static bool file_include(struct conf_reader *r, const char *name, struct conf_where where)
 {
 	struct asker a = {.where = where, .file = conf_format("%s%s", r->dir, conf_show(name))};
+	const char *path = conf_format("%s/%s", include_dir(r), name);
 	struct text t;
-	bool ok = text_init(&t, r, conf_format("%s/%s", include_dir(r), name), &a);
+	bool ok = text_init(&t, r, path, &a);
 
-	if (ok && !is_new(r, &t)) {
+	if (ok && !is_new(r, &t, path)) {
 		conf_err_at(r, where, NULL, "%s is already included, must be included only once",
 			a.file);
 		ok = false;
@@ -226,7 +227,7 @@ bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, con
 	libconfig_include_from(file, include_dir(r));
 	r->seen = NULL;
 
-	bool ok = text_init(&t, r, path, &a) && is_new(r, &t);
+	bool ok = text_init(&t, r, path, &a) && is_new(r, &t, path);
 
 	if (ok)
 		digits_wrap(&t);
@@ -240,6 +241,24 @@ bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, con
 	ok = ok && text_parse(r, file, &t, start, file_include);
 	conf_dealloc(t.octets);
 	return ok;
+}
+
+const char *conf_seen_read(struct conf_reader *r, const struct conf_seen *seen, size_t *len)
+{
+	const struct asker a = {.where = {seen->path, 1}, .file = seen->path};
+	struct key_id digest;
+	struct text t;
+
+	if (!text_init(&t, r, seen->path, &a))
+		return NULL;
+	digest = key_id_of((const uint8_t *)t.octets, t.len);
+	if (!key_id_equal(&digest, &seen->digest)) {
+		conf_err_at(r, a.where, NULL, "the file was edited just now");
+		return NULL;
+	}
+	t.octets[t.len] = '\0';
+	*len = t.len;
+	return t.octets;
 }
 
 const char *conf_pem_read(

@@ -66,6 +66,22 @@ config_setting_t *conf_tree_add(
 	return setting_copy(&(struct files){.all = file}, to, from);
 }
 
+const struct conf_seen *conf_seen_copy(const struct conf_seen *from)
+{
+	struct conf_seen *first = NULL, **last = &first;
+
+	for (; from != NULL; from = from->next) {
+		struct conf_seen *copy = conf_alloc(1, sizeof(*copy));
+
+		*copy = *from;
+		copy->path = conf_strdup(from->path);
+		copy->next = NULL;
+		*last = copy;
+		last = &copy->next;
+	}
+	return first;
+}
+
 void conf_tree_copy(struct conf_tree *to, const struct conf_tree *from)
 {
 	const config_setting_t *theirs = config_root_setting(&from->file);
@@ -78,6 +94,7 @@ void conf_tree_copy(struct conf_tree *to, const struct conf_tree *from)
 	ours->file = our_name(&f, theirs->file);
 	for (int i = 0; i < config_setting_length(theirs); i++)
 		setting_copy(&f, ours, config_setting_get_elem(theirs, (unsigned int)i));
+	to->seen = conf_seen_copy(from->seen);
 	conf_unsaved_copy(to, from);
 }
 
@@ -146,6 +163,7 @@ static void file_load(struct conf_reader *r)
 	where.file = conf_strdup(r->name);
 	if (!conf_file_read(r, &r->c->tree->file, r->name, where.file, where, NULL))
 		return;
+	r->c->tree->seen = r->seen;
 	conf_read(r);
 	if (r->replaced != NULL)
 		conf_check_restart(r, r->replaced);

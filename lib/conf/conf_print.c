@@ -15,7 +15,7 @@ static keys_print keys_hide;
 static void print_item(
 	FILE *out, const config_setting_t *item, const char *key_file, keys_print *keys);
 
-static void print_text(FILE *out, const char *text)
+void conf_print_text(FILE *out, const char *text)
 {
 	putc('"', out);
 	for (; *text != '\0'; text++) {
@@ -26,8 +26,6 @@ static void print_text(FILE *out, const char *text)
 	putc('"', out);
 }
 
-static void print_value(FILE *out, const config_setting_t *s);
-
 static void print_elements(FILE *out, const config_setting_t *s, const char *brackets)
 {
 	int n = config_setting_length(s);
@@ -35,12 +33,12 @@ static void print_elements(FILE *out, const config_setting_t *s, const char *bra
 	putc(brackets[0], out);
 	for (int i = 0; i < n; i++) {
 		fputs(i > 0 ? ", " : " ", out);
-		print_value(out, config_setting_get_elem(s, (unsigned int)i));
+		conf_print_value(out, config_setting_get_elem(s, (unsigned int)i));
 	}
 	fprintf(out, " %c", brackets[1]);
 }
 
-static void print_value(FILE *out, const config_setting_t *s)
+void conf_print_value(FILE *out, const config_setting_t *s)
 {
 	bool hex = config_setting_get_format(s) == CONFIG_FORMAT_HEX;
 
@@ -55,7 +53,7 @@ static void print_value(FILE *out, const config_setting_t *s)
 		fputs(config_setting_get_bool(s) ? "true" : "false", out);
 		break;
 	case CONFIG_TYPE_STRING:
-		print_text(out, config_setting_get_string(s));
+		conf_print_text(out, config_setting_get_string(s));
 		break;
 	case CONFIG_TYPE_ARRAY:
 		print_elements(out, s, "[]");
@@ -74,7 +72,7 @@ static void print_value(FILE *out, const config_setting_t *s)
 static void print_setting(FILE *out, const config_setting_t *s)
 {
 	fprintf(out, "%s = ", s->name);
-	print_value(out, s);
+	conf_print_value(out, s);
 	fputs("; ", out);
 }
 
@@ -102,7 +100,7 @@ static void keys_hide(FILE *out, const config_setting_t *item, const char *key_f
 		has_key |= is_key(config_setting_get_elem(item, (unsigned int)i));
 	if (has_key && key_file != NULL) {
 		fputs("key_file = ", out);
-		print_text(out, key_file);
+		conf_print_text(out, key_file);
 		fputs("; ", out);
 	} else if (has_key) {
 		fputs("/* its keys are not shown: write them to a key_file */ ", out);
@@ -176,7 +174,7 @@ static void print_all(const struct conf *c, FILE *out, keys_print *keys)
 			continue;
 		}
 		fprintf(out, "%s = ", s->name);
-		print_value(out, s);
+		conf_print_value(out, s);
 		fputs(";\n", out);
 	}
 }

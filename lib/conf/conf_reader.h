@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdarg.h>
+#include <sys/types.h>
 
 #include <libconfig.h>
 
@@ -14,7 +15,15 @@
 struct conf_changes;
 struct conf_ike;
 struct conf_message;
-struct conf_seen;
+
+// A file that was read into a configuration.
+struct conf_seen {
+	struct conf_seen *next; // read before it; NULL: it is the first
+	const char *path;
+	struct key_id digest; // of its octets
+	dev_t dev;
+	ino_t ino;
+};
 
 struct conf_reader {
 	const char *name;              // of the file or the request that is read
@@ -77,6 +86,10 @@ bool conf_file_read(struct conf_reader *r, config_t *file, const char *path, con
 bool conf_text_read(struct conf_reader *r, config_t *file, const char *octets, size_t len,
 	struct conf_where where);
 
+// Reads a file again. Returns its *len octets, with a NUL after them; NULL after a message, also if
+// its octets have changed.
+const char *conf_seen_read(struct conf_reader *r, const struct conf_seen *seen, size_t *len);
+
 // Returns the text of a file that setting s names, with a NUL after it. Others must not read it
 // unless it is public. NULL after a message.
 const char *conf_pem_read(
@@ -93,7 +106,9 @@ struct conf_set {
 
 struct conf_tree {
 	config_t file;
-	const char *dir; // folder of the config file with its slash, or ""
+	const char *dir;              // folder of the config file with its slash, or ""
+	const struct conf_seen *seen; // the config file and its included files that it was made of,
+	// newest first; NULL: it was made of another text
 	// Of each SA: the file that its keys were read from, as it was written; NULL: from none.
 	const char **key_files;
 	struct conf_changes *unsaved;                         // see conf_unsaved.h
@@ -107,12 +122,20 @@ struct conf_tree *conf_tree_new(const char *dir);
 // The settings of the i-th item of a kind.
 config_setting_t *conf_tree_item(const struct conf_tree *tree, enum conf_kind kind, unsigned int i);
 
+const struct conf_seen *conf_seen_copy(const struct conf_seen *from);
+
 void conf_tree_copy(struct conf_tree *to, const struct conf_tree *from);
 
 // Copies one setting with all that is in it into a group, list or array. file: the name of the file
 // that it comes from, if that is in memory of the copy already, else NULL. Returns the copy.
 config_setting_t *conf_tree_add(
 	config_setting_t *to, const config_setting_t *from, const char *file);
+
+// Prints a text in quotation marks, as in a file.
+void conf_print_text(FILE *out, const char *text);
+
+// Prints a value as in a file; keys in it are not shown.
+void conf_print_value(FILE *out, const config_setting_t *s);
 
 // Prints a list of groups, one on each line, without keys. key_files: of each to write in their
 // place, NULL where it has none; or NULL.

@@ -47,8 +47,10 @@ static void revision_read(struct conf_reader *r)
 	conf_read(r);
 	if (r->replaced != NULL)
 		conf_check_restart(r, r->replaced);
-	if (revision->unsaved && r->n_messages == 0)
+	if (revision->unsaved && r->n_messages == 0) {
+		r->c->tree->seen = conf_seen_copy(r->running->tree->seen);
 		differences_note(r);
+	}
 }
 
 struct conf *conf_revision_read(
