@@ -18,6 +18,7 @@ struct options {
 	bool new_keys;        // for changes of SAs: keys that are not recorded are new
 	bool discard;         // of reload: also changes at run time that the file lacks
 	const char *confirm;  // of changes: the time until they return; NULL: they stay
+	bool write;           // of save: into the file
 	unsigned int packets; // of trace
 	unsigned int seconds; // of trace: at most
 	const char *driver;   // of bind

@@ -58,7 +58,9 @@ const struct command commands[] = {
 		command_rollback, false, complete_revisions},
 	{"confirm", "", "confirm a change by --confirm, which returns by itself otherwise",
 		command_confirm, true, NULL},
-	{"save", "", "print the run-time changes that the file lacks, for apply; without keys",
+	{"save", "",
+		"print the run-time changes that the file lacks, for apply; without keys; or write "
+		"them into it",
 		command_save, true, NULL},
 	{"reload", "",
 		"reload the configuration file; print its errors, or the run-time changes that "
@@ -150,6 +152,7 @@ const struct option_row option_rows[] = {
 		"undo it by itself after MINUTES, 1 to 1440, or 30s, unless culvertctl confirm "
 		"follows",
 		AT(confirm), .check = confirm_check},
+	{"write", 0, NULL, "save", "edit the file, keep the former one, and reload", AT(write)},
 	{"count", 'n', "N", "trace", "number of packets, 1 to 1000; default 10", AT(packets),
 		.max = 1000},
 	{"seconds", 's', "N", "trace", "time limit, 1 to 3600; default 60", AT(seconds),

@@ -7,6 +7,8 @@
 
 #include "conf_print.h"
 #include "control.h"
+#include "difference.h"
+#include "save.h"
 
 // --- diff: changes of a reload ---
 
@@ -14,47 +16,6 @@
 #define SAME      EXIT_OK
 #define DIFFERENT EXIT_FAILED
 #define TROUBLE   EXIT_USAGE
-
-static void value_print(const char *value)
-{
-	output_text(stdout, value != NULL ? value : "(not set)");
-}
-
-static void setting_print(const json_t *d)
-{
-	const char *old = object_text(d, "old"), *new = object_text(d, "new");
-
-	output_text(stdout, object_text(d, "setting"));
-	if (json_is_true(json_object_get(d, "key")))
-		return;
-	if (old == NULL && new == NULL) {
-		fputs(": derived from other settings", stdout);
-		return;
-	}
-	fputs(": ", stdout);
-	value_print(old);
-	fputs(" -> ", stdout);
-	value_print(new);
-}
-
-static void difference_print(const json_t *d)
-{
-	const char *change = object_text(d, "change"), *kind = object_text(d, "kind");
-	bool setting = object_text(d, "setting") != NULL;
-
-	printf("%-9s", change);
-	if (kind != NULL)
-		printf("%s \"%s\"%s", kind, object_text(d, "name"), setting ? ": " : "");
-	if (setting)
-		setting_print(d);
-	// A removed item has no line any more.
-	if (strcmp(change, "removed") != 0) {
-		fputs(" (", stdout);
-		output_text(stdout, object_text(d, "file"));
-		printf(":%lld)", (long long)object_number(d, "line"));
-	}
-	puts(json_is_true(json_object_get(d, "restart")) ? ", needs a restart" : "");
-}
 
 // revisions: there is no file, so no reload.
 static enum exit_code differences_print(
@@ -71,7 +32,7 @@ static enum exit_code differences_print(
 		n_restart += json_is_true(json_object_get(d, "restart"));
 		n_run_time += json_is_true(json_object_get(d, "run_time"));
 		if (!options->json)
-			difference_print(d);
+			difference_print(d, true);
 	}
 	if (options->json)
 		output_json(json_incref(differences));
@@ -154,11 +115,11 @@ enum exit_code command_show_config(const struct options *options, char **words)
 	return text_print(options, "show config", "config");
 }
 
-// The changes that the file lacks, for apply.
+// The changes that the file lacks, for apply; or they are put into it.
 enum exit_code command_save(const struct options *options, char **words)
 {
 	(void)words;
-	return text_print(options, "save", "save");
+	return options->write ? save_write(options) : text_print(options, "save", "save");
 }
 
 // --- peer-config: the other end of the tunnels of a file ---

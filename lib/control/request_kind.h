@@ -64,7 +64,8 @@ void loading_print(struct loading *l, const struct conf *from, const struct conf
 // Kinds of requests: request_kinds.c has those about the file and changes, request_revisions.c
 // those about revisions.
 extern const struct request_kind request_reload, request_diff, request_config, request_save,
-	request_change, request_confirm, request_rollback, request_return, request_history;
+	request_rewrite, request_change, request_confirm, request_rollback, request_return,
+	request_history;
 
 // Writes the differences to a revision, or between two of them, whose numbers follow the name of
 // the request.

@@ -6,6 +6,7 @@
 #include "change.h"
 #include "conf_apply.h"
 #include "conf_print.h"
+#include "conf_rewrite.h"
 #include "configure.h"
 #include "event_log.h"
 #include "log.h"
@@ -31,7 +32,7 @@ static struct conf *reload_make(struct loading *l, const struct conf *running, F
 	if (conf != NULL && fflush(l->log) == 0)
 		fprintf(errors,
 			"a reload would discard %u run-time change%s: write to %s what it lacks "
-			"(culvertctl diff, culvertctl save), or culvertctl reload --discard makes "
+			"(culvertctl diff, culvertctl save --write), or culvertctl reload --discard makes "
 			"these changes:\n%s",
 			l->n_different, l->n_different == 1 ? "" : "s", l->conf_path, l->log_text);
 	conf_free(conf);
@@ -148,6 +149,15 @@ static const char *text_finish(struct loading *l, int rc)
 const struct request_kind request_config = {
 	.name = "config", .make = config_make, .finish = text_finish};
 const struct request_kind request_save = {.name = "save", .make = save_make, .finish = text_finish};
+
+static struct conf *rewrite_make(struct loading *l, const struct conf *running, FILE *out)
+{
+	l->refused = !conf_rewrite(running, l->conf_path, out, out);
+	return NULL;
+}
+
+const struct request_kind request_rewrite = {
+	.name = "rewrite", .changes = true, .make = rewrite_make, .finish = text_finish};
 
 // --- change ---
 

@@ -103,7 +103,7 @@ const struct request_kind request_load_guests = {
 const struct request_kind *request_load_find(const char *text)
 {
 	static const struct request_kind *const kinds[] = {&request_reload, &request_diff,
-		&request_config, &request_save, &request_change, &request_confirm,
+		&request_config, &request_save, &request_rewrite, &request_change, &request_confirm,
 		&request_rollback};
 
 	for (size_t i = 0; i < RTE_DIM(kinds); i++)

@@ -10,6 +10,8 @@
 //   diff            print the changes that it would make
 //   config          print the running configuration, as a file without keys
 //   save            print the changes that lead to it from the file
+//   rewrite         print the patches of conf_rewrite() that put them into the file; for clients
+//                   that may change something, as comments of the file are among them
 //   subscribe       send events from now on
 //   flush FILTER    remove the flows that match: KEY=VALUE,... as of telemetry_filter.h
 //   flush-neighbours FILTER  remove the learnt neighbours that match: "neighbours removed: NUMBER"
@@ -29,7 +31,7 @@
 //
 //   ok          the request is done: "generation NUMBER"; (trace) "trace NUMBER"
 //   refused     nothing has changed: the mistakes, in lines
-//   text        (config, save) the text
+//   text        (config, save, rewrite) the text
 //   events      (subscribe) no text; then, as long as the connection lasts, a packet for each
 //   event:
 //               event_log_read()
