@@ -13,7 +13,7 @@
 #include "shell.h"
 
 // The commands from there on are those of kinds of items.
-#define FIRST_KIND 14
+#define FIRST_KIND 15
 enum {
 #define KIND(...)
 #define COMMAND(noun, ...) COMMAND_##noun,
@@ -34,6 +34,10 @@ const struct command commands[] = {
 		true, NULL},
 	{"trace", " [FILTER VALUE]...", "trace the next matching packets, step by step; see below",
 		command_trace, false, complete_trace},
+	{"ping", " TUNNEL [ADDRESS]",
+		"send echo requests through a tunnel to an address at its other end, and print "
+		"round trips and loss; or, with --mtu, the largest packet that passes",
+		command_ping, false, complete_ping},
 	{"events", " [--run COMMAND]",
 		"print events as they happen: tunnels, links, lifetimes, reloads", command_events,
 		true, NULL},
@@ -153,8 +157,13 @@ const struct option_row option_rows[] = {
 		"follows",
 		AT(confirm), .check = confirm_check},
 	{"write", 0, NULL, "save", "edit the file, keep the former one, and reload", AT(write)},
-	{"count", 'n', "N", "trace", "number of packets, 1 to 1000; default 10", AT(packets),
+	{"count", 'n', "N", "trace, ping", "number of packets, 1 to 1000; default 10", AT(packets),
 		.max = 1000},
+	{"size", 0, "N", "ping", "octets of the IP packet in the tunnel", AT(size), .max = 65535},
+	{"mtu", 0, NULL, "ping", "find the largest packet that passes, and what refuses more",
+		AT(mtu)},
+	{"interval", 0, "SECONDS", "ping", "between two requests, 1 to 3600; default 1", AT(pause),
+		.max = 3600},
 	{"seconds", 's', "N", "trace", "time limit, 1 to 3600; default 60", AT(seconds),
 		.max = 3600},
 	{"driver", 0, "NAME", "bind", "instead of vfio-pci: uio_pci_generic, ...", AT(driver),

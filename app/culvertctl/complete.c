@@ -248,6 +248,13 @@ void complete_group(const struct options *options, char **words, size_t n)
 		offer_words(roles);
 }
 
+void complete_ping(const struct options *options, char **words, size_t n)
+{
+	(void)words;
+	if (n == 0)
+		names_offer(options, "tunnels", "");
+}
+
 void complete_trace(const struct options *options, char **words, size_t n)
 {
 	pairs_offer(options, &query_trace, words, n);

@@ -105,7 +105,8 @@ enum exit_code command_line(const struct options *defaults, int argc, char **arg
 
 int main(int argc, char **argv)
 {
-	static const struct options defaults = {.packets = 10, .seconds = 60, .driver = "vfio-pci"};
+	static const struct options defaults = {
+		.packets = 10, .pause = 1, .seconds = 60, .driver = "vfio-pci"};
 	enum exit_code code = command_line(&defaults, argc, argv);
 
 	if (fflush(stdout) == 0 && !ferror(stdout))

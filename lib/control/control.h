@@ -24,6 +24,7 @@
 #include "listener.h"
 #include "neigh.h"
 #include "path_search.h"
+#include "ping_table.h"
 #include "snapshot.h"
 #include "tunnel_life.h"
 #include "worker.h"
@@ -263,6 +264,7 @@ struct control {
 	struct tunnels tunnels; // of the snapshot
 	struct ike_state ike;
 	struct tracing tracing;
+	struct pings pings;
 	struct control_member member;
 	struct revisions revisions;
 	unsigned int expiry_next; // SA whose lifetime is checked next

@@ -17,6 +17,7 @@
 #include "originate.h"
 #include "path_mtu.h"
 #include "peers.h"
+#include "ping.h"
 #include "retire.h"
 #include "role.h"
 #include "tunnel.h"
@@ -152,7 +153,10 @@ void event_handle(struct control *c, const struct event *e, uint64_t now_ms)
 	case EVENT_MLD_QUERY:
 		return address_query(c, e, now_ms);
 	case EVENT_PMTU:
+		ping_refused(c, e);
 		return path_mtu_learn(c, e, now_ms);
+	case EVENT_PING:
+		return ping_answered(c, e);
 	case EVENT_PEER_ENDPOINT:
 		return peer_moved(c, e, now_ms);
 	case EVENT_RULE:
@@ -197,6 +201,7 @@ void events_tick(struct control *c, uint64_t now_ms)
 	expiry_tick(c, now_ms);
 	tunnels_tick(c, now_ms);
 	path_mtu_tick(c, now_ms);
+	pings_tick(c, now_ms);
 	audit_tick(c, now_ms);
 	kernel_routes_end(c);
 	peers_tick(c, now_ms);

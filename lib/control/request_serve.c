@@ -100,7 +100,8 @@ static void serve(const struct request_desk *at, const struct control_request *a
 	if (!request_may_change(at, asked, request->name, now_ms))
 		return;
 	done = request->serve(at->c, filter, text, sizeof(text));
-	request_post(at, asked, request->name, done);
+	if (!request->often)
+		request_post(at, asked, request->name, done);
 	at->io->answer(at->arg, asked, done ? "ok" : "refused", text, now_ms);
 }
 

@@ -44,6 +44,8 @@ typedef bool request_wanted(const char *text);
 struct request_at_once {
 	const char *name;
 	bool (*serve)(struct control *c, const char *filter, char *text, size_t size);
+	bool often; // one after the other, and nothing lasts: only a client without the right to
+		    // make it causes an event
 };
 
 // Functions of the daemon for requests.

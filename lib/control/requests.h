@@ -17,6 +17,8 @@
 //   flush-neighbours FILTER  remove the learnt neighbours that match: "neighbours removed: NUMBER"
 //   trace FILTER    trace packets: count=NUMBER and filters; then /culvert/trace_steps has them
 //   trace-stop trace=NUMBER
+//   ping tunnel=NAME  send a request by a tunnel, with to=ADDRESS and size=OCTETS: "ping NUMBER";
+//                   then /culvert/ping has the result
 //   tunnel-down NAME  take the tunnel down that routes lead into
 //   tunnel-up NAME    let it be up again
 //   group-active NAME   this gateway answers for the addresses of the group

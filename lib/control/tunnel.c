@@ -155,15 +155,15 @@ static void post_state(const struct tunnel *t, const struct spd_policy *p, uint6
 
 struct echo {
 	struct ip_addr from, to;
-	uint16_t id, seq;
+	uint32_t number; // identifier and sequence number
 };
 
 static bool echo_make(struct sa_out *sa, struct rte_mbuf *m, void *arg)
 {
 	const struct echo *e = arg;
 
-	rte_pktmbuf_append(m,
-		icmp_echo_build(rte_pktmbuf_mtod(m, uint8_t *), &e->from, &e->to, e->id, e->seq));
+	rte_pktmbuf_append(
+		m, icmp_echo_build(rte_pktmbuf_mtod(m, uint8_t *), &e->from, &e->to, e->number, 0));
 	return esp_own_seal(sa, m);
 }
 
@@ -173,8 +173,7 @@ static bool probe_send(struct control *c, struct tunnel *t, struct sa_out *sa, u
 	const struct spd_policy *policy = spd_at(c->snapshot->spd, t->policy);
 	struct echo e = {.from = policy_source(c->snapshot, policy, ip_addr_family(to)),
 		.to = *to,
-		.id = (uint16_t)t->policy,
-		.seq = (uint16_t)(t->probes + 1)};
+		.number = t->policy << 16 | (uint16_t)(t->probes + 1)};
 
 	return dad_may_use(c->dad, &e.from) && originate_by_sa(c, sa, echo_make, &e, now_ms);
 }

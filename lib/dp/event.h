@@ -25,6 +25,7 @@ enum event_kind {
 	EVENT_AUDIT,         // a packet from addr to peer was dropped for an audited reason
 	EVENT_SA_NEEDED,     // a packet is to go by policy, or tunnel, which has no SA
 	EVENT_NAT_EXHAUSTED, // a rule of nat found no port for a packet from addr to peer
+	EVENT_PING,          // a reply to a request of an operator, from addr, or an error about it
 };
 
 // Shares of the ring, of which each port has its own part.
@@ -50,8 +51,9 @@ struct event {
 	uint32_t holder; // of EVENT_NEIGH_NEEDED, as of neigh_resolve()
 	// Of EVENT_RULE, EVENT_AUDIT, EVENT_SA_NEEDED and EVENT_NAT_EXHAUSTED:
 	uint8_t proto;
-	uint8_t icmp_type; // if has_icmp_type
-	bool has_icmp_type;
+	uint8_t icmp_type;               // if has_icmp_type
+	bool has_icmp_type;              // of EVENT_PING: it is an error
+	uint8_t icmp_code;               // of EVENT_PING
 	rte_be16_t addr_port, peer_port; // addr_port also of EVENT_PEER_ENDPOINT
 	struct ip_addr peer;
 	// Of EVENT_PMTU: MTU of the link; length and identification of the quoted packet, which sa
@@ -73,6 +75,9 @@ struct event {
 	uint32_t flow_label; // of IPv6
 	const struct sa *sa; // of that snapshot; NULL: none is known
 	uint64_t count;      // drops of the SA for the reason, by this worker
+	// Of EVENT_PING: the request, as of ping_request(), and the TSC of the pass that received
+	// the packet. mtu is that of the link, of an error that has one.
+	uint64_t ping, tsc;
 };
 
 static_assert(sizeof(struct event) % 4 == 0, "rte_ring element size must be a multiple of 4");

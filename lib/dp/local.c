@@ -11,6 +11,7 @@
 #include "ipv4.h"
 #include "natt.h"
 #include "output.h"
+#include "ping_input.h"
 #include "pkt_drop.h"
 #include "pmtu.h"
 #include "policy.h"
@@ -129,7 +130,7 @@ static enum drop serve(struct worker *w, struct pkt *p)
 	if (icmp_echo_is_request(pkt_ip(p), &p->ip))
 		return echo_input(w, p);
 	// The reply to a probe of its tunnel: the SA has counted it, which is all that matters.
-	if (p->sa_in != NULL && icmp_echo_is_reply(pkt_ip(p), &p->ip))
+	if (ping_input(w, p) || (p->sa_in != NULL && icmp_echo_is_reply(pkt_ip(p), &p->ip)))
 		return pkt_consume(w, p);
 	if (natt_is_ike_error(w, p))
 		return punt_error(w, p);

@@ -8,6 +8,7 @@
 
 #include "decisions.h"
 #include "interface.h"
+#include "ping_request.h"
 #include "route_change.h"
 #include "sa_ledger.h"
 #include "sa_list.h"
@@ -58,6 +59,7 @@ struct objects {
 	// All policies of IKE in the order in which they decide, for lists; of the control thread.
 	const struct spd_policy **listed;
 	unsigned int n_listed;
+	struct ping_requests pings; // last: few packets read it
 };
 
 // NULL with errno ENOMEM, or of getrandom(2). Load or control thread.

@@ -190,6 +190,11 @@ static uint32_t queued(uint32_t posted, const _Atomic uint32_t *dequeued)
 	return posted - atomic_load_explicit(dequeued, memory_order_relaxed);
 }
 
+void worker_event_post_answer(struct worker *w, struct event *e)
+{
+	rte_ring_enqueue_elem(w->events, e, sizeof(*e));
+}
+
 void worker_event_post_share(struct worker *w, struct event *e, enum event_share share)
 {
 	const uint32_t all = queued(w->posted[share][e->port], &w->dequeued[share][e->port]);

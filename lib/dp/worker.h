@@ -333,6 +333,10 @@ static inline uint16_t worker_holder_cell(const struct worker *w, uint32_t holde
 // of worker_event_post(); of SHARE_RESOLVE also if the holder has its NEIGH_HOLDER_SHARE.
 void worker_event_post_share(struct worker *w, struct event *e, enum event_share share);
 
+// Posts an event that answers the control thread, which has few requests at a time. Lost only if
+// the ring is full.
+void worker_event_post_answer(struct worker *w, struct event *e);
+
 // Dequeues the oldest event. False: there is none. Control thread.
 bool worker_event_dequeue(struct worker *w, struct event *e);
 

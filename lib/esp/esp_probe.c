@@ -13,20 +13,24 @@
 
 #define TTL 64
 
-// In transport mode a dummy is a packet of the SA's own without payload (RFC 8200 4.7).
-static bool transport_write(
-	struct rte_mbuf *m, const struct sa *sa, const struct sa_path *path, uint16_t size)
+static uint16_t header_len(const struct sa_path *path)
 {
-	bool v4 = ip_is_v4(path->outer);
-	uint16_t ip_len = v4 ? sizeof(struct rte_ipv4_hdr) : sizeof(struct rte_ipv6_hdr);
-	uint16_t payload = sa_inner_mtu(sa, (uint16_t)(ip_len + path->outer_len), size);
-	uint8_t *to = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(ip_len + payload));
+	return ip_is_v4(path->outer) ? sizeof(struct rte_ipv4_hdr) : sizeof(struct rte_ipv6_hdr);
+}
+
+// In transport mode a dummy is a packet of the SA's own without payload (RFC 8200 4.7), of len
+// octets with its header.
+static bool transport_write(struct rte_mbuf *m, const struct sa_path *path, uint16_t len)
+{
+	uint16_t ip_len = header_len(path);
+	uint16_t payload = (uint16_t)(len - ip_len);
+	uint8_t *to = (uint8_t *)rte_pktmbuf_append(m, len);
 
 	if (to == NULL)
 		return false;
 	memset(to + ip_len, 0, payload);
 	memcpy(to, path->outer, ip_len);
-	if (v4) {
+	if (ip_is_v4(path->outer)) {
 		struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)to;
 
 		ip->next_proto_id = IPPROTO_NONE;
@@ -41,13 +45,13 @@ static bool transport_write(
 	return true;
 }
 
-static bool dummy_write(struct rte_mbuf *m, const struct sa_out *sa, uint16_t size)
+static bool dummy_write(struct rte_mbuf *m, const struct sa_out *sa, uint16_t len)
 {
-	const struct sa_path *path = sa_out_path(sa);
-
+	if (len == 0)
+		return false;
 	if (sa->sa.opt.mode == SA_TRANSPORT)
-		return transport_write(m, &sa->sa, path, size);
-	return tfc_dummy_write(m, sa_inner_mtu(&sa->sa, path->outer_len, size));
+		return transport_write(m, sa_out_path(sa), len);
+	return tfc_dummy_write(m, len);
 }
 
 bool esp_own_seal(struct sa_out *sa, struct rte_mbuf *m)
@@ -63,18 +67,31 @@ bool esp_own_seal(struct sa_out *sa, struct rte_mbuf *m)
 	return op.ok;
 }
 
+uint16_t esp_own_room(const struct sa_out *sa, uint16_t size)
+{
+	const struct sa_path *path = sa_out_path(sa);
+	uint16_t header = sa->sa.opt.mode == SA_TRANSPORT ? header_len(path) : 0;
+	uint16_t payload = sa_inner_mtu(&sa->sa, (uint16_t)(header + path->outer_len), size);
+
+	return payload > 0 ? (uint16_t)(header + payload) : 0;
+}
+
+void esp_own_keep_whole(struct rte_mbuf *m, uint16_t id)
+{
+	struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(m, struct rte_ipv4_hdr *);
+
+	if (!ip_is_v4(ip))
+		return;
+	ip->fragment_offset = IPV4_OFFSET_DF; // it is not sealed
+	ip->packet_id = rte_cpu_to_be_16(id);
+	ipv4_checksum_set(ip);
+}
+
 bool esp_probe_make(struct sa_out *sa, struct rte_mbuf *m, uint16_t size, uint16_t id)
 {
-	struct rte_ipv4_hdr *ip;
-
-	if (!dummy_write(m, sa, size) || !esp_own_seal(sa, m))
+	if (!dummy_write(m, sa, esp_own_room(sa, size)) || !esp_own_seal(sa, m))
 		return false;
 	sa->per_worker[sa->sa.n_workers - 1].dummies++;
-	ip = rte_pktmbuf_mtod(m, struct rte_ipv4_hdr *);
-	if (ip_is_v4(ip)) { // its header is not sealed
-		ip->fragment_offset = IPV4_OFFSET_DF;
-		ip->packet_id = rte_cpu_to_be_16(id);
-		ipv4_checksum_set(ip);
-	}
+	esp_own_keep_whole(m, id);
 	return true;
 }

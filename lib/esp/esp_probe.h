@@ -12,6 +12,13 @@
 // must not send; the content of m is lost, and the caller still owns it.
 bool esp_own_seal(struct sa_out *sa, struct rte_mbuf *m);
 
+// Octets of the largest packet of the gateway's own, with an IP header and no options, whose ESP
+// packet has at most size octets.
+uint16_t esp_own_room(const struct sa_out *sa, uint16_t size);
+
+// Sets "don't fragment" in a sealed packet, and over IPv4 its identification.
+void esp_own_keep_whole(struct rte_mbuf *m, uint16_t id);
+
 // Makes a probe in m, which is empty: the largest ESP packet of at most size octets, with "don't
 // fragment" and over IPv4 this identification. False as above.
 bool esp_probe_make(struct sa_out *sa, struct rte_mbuf *m, uint16_t size, uint16_t id);

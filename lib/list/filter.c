@@ -29,6 +29,7 @@ enum kind {
 	NAT_RULE,
 	SA_NAME,
 	POLICY_NAME,
+	TUNNEL_NAME,
 	PORT_NAME,
 	DROP,
 	PACKETS,
@@ -170,6 +171,9 @@ static bool value_parse(void *to, enum kind kind, const struct snapshot *s, cons
 	case POLICY_NAME:
 		snprintf(to, TRACE_FILTER_NAME_MAX, "%s", value);
 		return has_policy(s, value);
+	case TUNNEL_NAME:
+		snprintf(to, CONF_NAME_MAX, "%s", value);
+		return has_policy(s, value);
 	case PORT_NAME:
 		return port_name_parse(to, s, value);
 	case DROP:
@@ -234,6 +238,16 @@ static const struct filter_key trace_keys[] = {
 	{"drop", DROP, TRACE(filter.reason), TRACE_KEY_DROP,
 		"a drop reason as listed by culvertctl explain, or any"},
 };
+
+#define PING(member) offsetof(struct ping_order, member), 0
+
+static const struct filter_key ping_keys[] = {
+	{"tunnel", TUNNEL_NAME, PING(tunnel), "the name of a tunnel, as show tunnels has it"},
+	{"to", ADDRESS, PING(to), "an address"},
+	{"size", PORT_NUMBER, PING(size), PORT_TEXT},
+};
+
+static const struct filter_key ping_number_keys[] = {{"ping", TRACE_NUMBER, 0, 0, "its number"}};
 
 static const struct filter_key number_keys[] = {{"trace", TRACE_NUMBER, 0, 0, "its number"}};
 
@@ -361,4 +375,22 @@ bool filter_trace_number_parse(unsigned int *number, const char *text, char *why
 
 	*number = 0;
 	return keys_parse(number, number_keys, RTE_DIM(number_keys), NULL, text, &sets, why, size);
+}
+
+bool filter_ping_parse(
+	struct ping_order *o, const struct snapshot *s, const char *text, char *why, size_t size)
+{
+	unsigned int sets;
+
+	*o = (struct ping_order){0};
+	return keys_parse(o, ping_keys, RTE_DIM(ping_keys), s, text, &sets, why, size);
+}
+
+bool filter_ping_number_parse(uint32_t *number, const char *text, char *why, size_t size)
+{
+	unsigned int sets;
+
+	*number = 0;
+	return keys_parse(
+		number, ping_number_keys, RTE_DIM(ping_number_keys), NULL, text, &sets, why, size);
 }

@@ -10,6 +10,7 @@
 
 #include "flow.h"
 #include "match.h"
+#include "ping.h"
 #include "snapshot.h"
 #include "trace_filter.h"
 #include "view.h"
@@ -45,6 +46,13 @@ struct trace_request {
 
 bool filter_trace_parse(struct trace_request *r, const struct snapshot *s, const char *text,
 	char *why, size_t size);
+
+// The tunnel is looked up by ping_send().
+bool filter_ping_parse(
+	struct ping_order *o, const struct snapshot *s, const char *text, char *why, size_t size);
+
+// "ping=NUMBER".
+bool filter_ping_number_parse(uint32_t *number, const char *text, char *why, size_t size);
 
 // "trace=NUMBER".
 bool filter_trace_number_parse(unsigned int *number, const char *text, char *why, size_t size);

@@ -7,6 +7,7 @@
 #include "collect.h"
 #include "filter.h"
 #include "frozen.h"
+#include "ping.h"
 #include "role.h"
 #include "tracing.h"
 #include "tunnel_state.h"
@@ -91,6 +92,21 @@ static bool trace_stop(struct control *c, const char *filter, char *text, size_t
 	return true;
 }
 
+static bool ping(struct control *c, const char *filter, char *text, size_t size)
+{
+	struct ping_order order;
+	uint32_t number;
+
+	if (!filter_ping_parse(&order, c->snapshot, filter, text, size))
+		return false;
+	pthread_mutex_lock(&c->lock);
+	number = ping_send(c, &order, text, size, c->io->now_ms());
+	pthread_mutex_unlock(&c->lock);
+	if (number != 0)
+		snprintf(text, size, "ping %u\n", number);
+	return number != 0;
+}
+
 static bool tunnel_order(struct control *c, const char *name, bool down, char *text, size_t size)
 {
 	bool done;
@@ -153,14 +169,15 @@ static bool group_drain(struct control *c, const char *name, char *text, size_t 
 }
 
 const struct request_at_once orders[] = {
-	{"flush", flush},
-	{"flush-neighbours", flush_neighbours},
-	{"trace", trace_start},
-	{"trace-stop", trace_stop},
-	{"tunnel-down", tunnel_down},
-	{"tunnel-up", tunnel_up},
-	{"group-active", group_active},
-	{"group-standby", group_standby},
-	{"group-drain", group_drain},
-	{NULL, NULL},
+	{"flush", flush, false},
+	{"flush-neighbours", flush_neighbours, false},
+	{"trace", trace_start, false},
+	{"trace-stop", trace_stop, false},
+	{"ping", ping, true},
+	{"tunnel-down", tunnel_down, false},
+	{"tunnel-up", tunnel_up, false},
+	{"group-active", group_active, false},
+	{"group-standby", group_standby, false},
+	{"group-drain", group_drain, false},
+	{NULL, NULL, false},
 };

@@ -23,7 +23,7 @@ struct page {
 typedef void page_fn(const struct page *p);
 
 page_fn flow_page; // takes the lock itself, and not while it looks through the table of flows
-page_fn match_page, trace_state_page, trace_steps_page;
+page_fn match_page, ping_page, trace_state_page, trace_steps_page;
 
 // Answers with the reason why there are no items.
 void page_refuse(const struct page *p, const char *why);

@@ -98,6 +98,7 @@ static const struct command {
 		"Decisions for a new packet. Parameters: 0; source=, destination=, proto=, "
 		"destination_port=, source_port=",
 		match_page},
+	{"ping", "Result of a ping. Parameters: 0; ping=", ping_page},
 	{"sas_busiest", "Security associations with most traffic now, at most 16", sa_busiest_page},
 	{"trace_state", "Whether a trace is on. Parameters: 0; trace=", trace_state_page},
 	{"trace_steps", "Steps of traced packets. Parameters: number of the first; trace=",

@@ -132,17 +132,20 @@ uint16_t icmp6_echo_reply(struct rte_ipv6_hdr *ip, uint16_t l4_off, const struct
 }
 
 uint16_t icmp_echo_build(uint8_t *out, const struct ip_addr *source,
-	const struct ip_addr *destination, uint16_t id, uint16_t seq)
+	const struct ip_addr *destination, uint32_t echo, uint16_t data)
 {
 	bool v4 = ip_addr_is_v4(destination);
-	uint16_t off = ip_header_write(out, source, destination, v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6,
-		sizeof(struct icmp_head));
+	uint16_t len = (uint16_t)(sizeof(struct icmp_head) + data);
+	uint16_t off =
+		ip_header_write(out, source, destination, v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6, len);
 	struct icmp_head *icmp = (struct icmp_head *)(out + off);
 
 	*icmp = (struct icmp_head){.type = v4 ? ICMP_ECHO_REQUEST : ICMP6_ECHO_REQUEST,
-		.param = rte_cpu_to_be_32((uint32_t)id << 16 | seq)};
-	icmp->cksum = icmp_checksum(out, icmp, sizeof(*icmp));
-	return (uint16_t)(off + sizeof(*icmp));
+		.param = rte_cpu_to_be_32(echo)};
+	for (uint16_t i = 0; i < data; i++)
+		((uint8_t *)(icmp + 1))[i] = (uint8_t)i;
+	icmp->cksum = icmp_checksum(out, icmp, len);
+	return (uint16_t)(off + len);
 }
 
 static bool is_echo(const void *ip, const struct ip_layout *at, uint8_t type, uint8_t type6)

@@ -108,12 +108,13 @@ void icmp_echo_reply(struct rte_ipv4_hdr *ip);
 // reply has no extension headers; returns its length, which may be smaller.
 uint16_t icmp6_echo_reply(struct rte_ipv6_hdr *ip, uint16_t l4_off, const struct ip_addr *source);
 
-#define ICMP_ECHO_MAX 48 // octets of a request
+#define ICMP_ECHO_MAX 48 // octets of a request without data
 
-// Writes an echo request without data, IP header included: out has room for ICMP_ECHO_MAX octets.
-// Both addresses are of one family, id and seq in host byte order. Returns its length.
+// Writes an echo request with data octets of data, IP header included: out has room for
+// ICMP_ECHO_MAX octets and these. Both addresses are of one family; echo has the identifier in its
+// upper half and the sequence number in the lower. Returns its length.
 uint16_t icmp_echo_build(uint8_t *out, const struct ip_addr *source,
-	const struct ip_addr *destination, uint16_t id, uint16_t seq);
+	const struct ip_addr *destination, uint32_t echo, uint16_t data);
 
 // Whether a packet is an echo request with a right checksum; or an echo reply, whatever its
 // checksum.

@@ -101,8 +101,8 @@ static bool active(struct control *c, const char *name, char *t, size_t size)
 	return role_set(c, name, CONF_ACTIVE, desk_now);
 }
 
-static const struct request_at_once at_once[] = {
-	{"flush", flush}, {"group-active", active}, {NULL, NULL}};
+static const struct request_at_once at_once[] = {{"flush", flush, false},
+	{"group-active", active, false}, {"ping", flush, true}, {NULL, NULL, false}};
 
 static const struct request_io io = {io_take, io_answer, io_subscribe, io_load_begin,
 	io_load_finish, io_sa_begin, io_reloading, io_ready, at_once};
@@ -212,6 +212,10 @@ static void test_at_once(void **state)
 	desk_expect_event("event=request_done\tseverity=info\trequest=flush\tgeneration=1\tuid=5\t"
 			  "pid=6");
 	check("flush", "refused", "flushed ");
+	desk_forget();
+	check("ping x", "ok", "flushed x");
+	check("ping", "refused", "flushed ");
+	desk_expect_no_event();
 	check("subscribe", "events", "events 0\n");
 	subscribers_full = true;
 	check("subscribe", "refused", "too many subscribers");

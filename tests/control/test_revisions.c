@@ -79,7 +79,7 @@ static void io_nothing(void)
 {
 }
 
-static const struct request_at_once at_once[] = {{NULL, NULL}};
+static const struct request_at_once at_once[] = {{NULL, NULL, false}};
 
 static const struct request_io io = {.take = io_take,
 	.answer = io_answer,

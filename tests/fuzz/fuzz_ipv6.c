@@ -110,7 +110,7 @@ static void write_echo(const struct rte_ipv6_hdr *ip)
 	uint8_t out[ICMP_ECHO_MAX];
 	struct ip_layout at;
 
-	assert_int_equal(icmp_echo_build(out, &own, &to, 1, 2), ICMP_ECHO_MAX);
+	assert_int_equal(icmp_echo_build(out, &own, &to, 0x10002, 0), ICMP_ECHO_MAX);
 	assert_true(ip_layout_read(&at, out));
 	assert_true(icmp_echo_is_request(out, &at));
 	assert_false(icmp_echo_is_reply(out, &at));

@@ -14,7 +14,7 @@ static uint16_t build(uint8_t *out, const char *from, const char *to)
 	const struct ip_addr source = addr_of(from), destination = addr_of(to);
 
 	memset(out, 0xee, ICMP_ECHO_MAX + 1);
-	return icmp_echo_build(out, &source, &destination, 0x1234, 0x5678);
+	return icmp_echo_build(out, &source, &destination, 0x12345678, 0);
 }
 
 static void test_ipv4(void **state)
