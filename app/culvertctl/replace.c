@@ -45,7 +45,7 @@ static bool write_all(int fd, const char *text, size_t len)
 	return fsync(fd) == 0;
 }
 
-// The owner first: it must not be able to read what the former one could not.
+// The owner first: the octets are only for users that could read the former file.
 static bool is_written(int fd, const struct replacement *r, const struct stat *former)
 {
 	if (fchown(fd, former->st_uid, former->st_gid) < 0)

@@ -8,7 +8,7 @@
 // An item that runs, in the order of the list that is written.
 struct entry {
 	int was;           // in the file; -1: it is new
-	unsigned int item; // among those that run
+	unsigned int item; // among the running items
 	bool stays;
 	unsigned int after; // of a list without order: this many items of the file are before it
 };
@@ -33,7 +33,7 @@ static int compare_entries(const void *a, const void *b)
 	return x->item < y->item ? -1 : 1;
 }
 
-// Where order has no meaning, items stay, and the new ones follow the same item as those that run.
+// Where order has no meaning, items stay, and the new ones follow the same item as at run time.
 static void entries_make(struct list *l)
 {
 	bool ordered = conf_kinds[l->kind].ordered;

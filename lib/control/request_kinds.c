@@ -32,7 +32,8 @@ static struct conf *reload_make(struct loading *l, const struct conf *running, F
 	if (conf != NULL && fflush(l->log) == 0)
 		fprintf(errors,
 			"a reload would discard %u run-time change%s: write to %s what it lacks "
-			"(culvertctl diff, culvertctl save --write), or culvertctl reload --discard makes "
+			"(culvertctl diff, culvertctl save --write), or culvertctl reload "
+			"--discard makes "
 			"these changes:\n%s",
 			l->n_different, l->n_different == 1 ? "" : "s", l->conf_path, l->log_text);
 	conf_free(conf);

@@ -268,7 +268,7 @@ static void test_revision(void **state)
 	result = rewritten(running, &errors);
 	assert_string_equal(errors, "");
 	rewritten_apply(result);
-	check_file("run.conf", PORTS "rules = ( " R("2") ");\n# kept\nhistory = 5; # of it\n");
+	check_file("run.conf", PORTS "rules = ( " R("2") " );\n# kept\nhistory = 5; # of it\n");
 	check_same(running);
 	conf_free(running);
 	conf_free(file);
@@ -294,7 +294,7 @@ static bool may_write(struct conf_text text)
 	return may;
 }
 
-// The command writes what a daemon may change, and no other file.
+// The command writes settings that a daemon may change, and no other file.
 static void test_check(void **state)
 {
 	(void)state;
