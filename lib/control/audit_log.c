@@ -10,8 +10,9 @@
 #include "peers.h"
 #include "retire.h"
 
-#define AGAIN_MS 500  // between lines: workers report once a second each
-#define OVER_MS  2000 // without a line: log later events, or remove the subject
+#define AGAIN_MS     500  // between lines: workers report once a second each
+#define PREFIXES_MAX 3    // of a list, beside the first
+#define OVER_MS      2000 // without a line: log later events, or remove the subject
 
 struct line {
 	size_t len;
@@ -44,19 +45,34 @@ static void line_begin(struct line *l, const struct sa *sa, enum drop reason)
 	append(l, "audit event=%s sa=%s", drop_info[reason].name, sa != NULL ? sa->live.name : "-");
 }
 
+// The first prefixes of a list, and how many more there are.
+static void append_prefixes(struct line *l, const char *name, const struct ip_prefix *first,
+	const struct ip_prefix *more, unsigned int n)
+{
+	char text[IP_PREFIX_STRLEN];
+
+	append(l, " %s=%s", name, ip_prefix_format(text, first));
+	for (unsigned int i = 0; i < n && i < PREFIXES_MAX; i++)
+		append(l, ",%s", ip_prefix_format(text, &more[i]));
+	if (n > PREFIXES_MAX)
+		append(l, ",+%u", n - PREFIXES_MAX);
+}
+
 // The policy whose selectors a packet out of the SA has to match.
 static void append_policy(struct line *l, const struct control *c, const struct sa *sa)
 {
 	const struct sa_in *in = (const struct sa_in *)sa; // which begins with it
-	char local[IP_PREFIX_STRLEN], remote[IP_PREFIX_STRLEN];
-
 	const struct spd_policy *p;
 
 	for (unsigned int i = 0; (p = snapshot_policy_at(c->snapshot, i)) != NULL; i++) {
 		if (!spd_receives(p, in))
 			continue;
-		append(l, " policy=%s local=%s remote=%s", p->name,
-			ip_prefix_format(local, &p->local), ip_prefix_format(remote, &p->remote));
+		append(l, " policy=%s", p->name);
+		append_prefixes(l, "local", &p->local, p->more != NULL ? p->more->source : NULL,
+			p->more != NULL ? p->more->n_source : 0);
+		append_prefixes(l, "remote", &p->remote,
+			p->more != NULL ? p->more->destination : NULL,
+			p->more != NULL ? p->more->n_destination : 0);
 		return;
 	}
 }

@@ -32,11 +32,9 @@ static bool has_ports(const struct flow_copy *c)
 }
 
 // Whether packets with these ends may be those of the rule.
-static bool is_about(
-	const struct nat_rule *r, const struct flow_copy *c, const struct ip_ends *ends)
+static bool matches(
+	const struct classifier_match *m, const struct flow_copy *c, const struct ip_ends *ends)
 {
-	const struct classifier_match *m = &r->match;
-
 	return classifier_has_family(
 		       m->family, &m->source, &m->destination, ip_addr_family(&ends->src)) &&
 	       ip_prefix_contains(&m->source, &ends->src) &&
@@ -44,6 +42,18 @@ static bool is_about(
 	       (m->proto == PROTO_ANY || m->proto == c->proto) &&
 	       port_is_in(&m->source_port, ends->src_port, has_ports(c)) &&
 	       port_is_in(&m->destination_port, ends->dst_port, has_ports(c));
+}
+
+static bool is_about(
+	const struct nat_rule *r, const struct flow_copy *c, const struct ip_ends *ends)
+{
+	struct classifier_match one;
+	unsigned int i = 0;
+	bool about = false;
+
+	while (!about && classifier_next(&one, &r->match, &i))
+		about = matches(&one, c, ends);
+	return about;
 }
 
 // The rule for an end. False: there is none of the name that is about these packets. *rule is NULL

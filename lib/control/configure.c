@@ -39,8 +39,7 @@ static void sizes_warn(const struct snapshot *s)
 	for (unsigned int i = 0; i < spd_count(s->spd); i++) {
 		const struct spd_policy *p = spd_at(s->spd, i);
 		const struct ip_addr source = policy_source(s, p, IP_V6);
-		bool v6 = classifier_has_family(p->family, &p->local, &p->remote, IP_V6) &&
-			  !ip_addr_is_none(&source);
+		bool v6 = spd_policy_has_family(p, IP_V6) && !ip_addr_is_none(&source);
 
 		const struct sa_path *path = p->out != NULL ? sa_out_path(p->out) : NULL;
 

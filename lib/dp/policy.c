@@ -54,8 +54,9 @@ static bool is_protected(const struct worker *w, const struct nexthop *nh)
 static bool is_at_peer(
 	const struct spd_policy *policy, const struct ip_addr *src, const struct nexthop *back)
 {
-	return policy->remote.len > route_of(back)->to.len &&
-	       ip_prefix_contains(&policy->remote, src);
+	const struct ip_prefix *remote = spd_policy_remote_of(policy, src);
+
+	return remote != NULL && remote->len > route_of(back)->to.len;
 }
 
 // Whether no host behind the peer of a policy can have the source: it is an own address, or the

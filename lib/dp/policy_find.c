@@ -81,7 +81,6 @@ struct ip_addr policy_source(
 {
 	const struct sa_out *out = policy->out;
 	bool transport = out != NULL && out->sa.opt.mode == SA_TRANSPORT;
-	const struct ip_prefix *local = &policy->local;
 	struct ip_addr source = tunnel_source(s, policy, family);
 	unsigned int best = transport ? 2 : 0;
 
@@ -90,9 +89,10 @@ struct ip_addr policy_source(
 	for (unsigned int i = 0; i < s->n_ports; i++)
 		for (unsigned int a = 0; a < s->port[i].n_addrs; a++) {
 			const struct ip_addr *own = &s->port[i].addrs[a];
-			unsigned int rank = policy->iface == 0 && ip_prefix_contains(local, own) ? 3
-					    : s->iface[i].unprotected                            ? 1
-								      : 2;
+			unsigned int rank =
+				policy->iface == 0 && spd_policy_local_of(policy, own) != NULL ? 3
+				: s->iface[i].unprotected                                      ? 1
+											       : 2;
 
 			if (ip_addr_family(own) != family || ip_addr_is_link_local(own) ||
 				rank <= best)

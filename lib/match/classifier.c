@@ -140,23 +140,78 @@ static int family_compile(struct rte_acl_ctx **acl, enum ip_family family,
 	return rc == 0 ? rte_acl_build(*acl, &config) : rc;
 }
 
+// Rules of the same index beyond the first differ in their tunnels: these do not overlap.
+static unsigned int weight_of(const struct classifier_rule rules[], unsigned int i)
+{
+	return i > 0 && rules[i - 1].index == rules[i].index
+		       ? 0
+		       : classifier_combinations(&rules[i].match);
+}
+
+// The end of the part that begins with a rule: the next one would be too many.
+static unsigned int part_end(
+	const struct classifier_rule rules[], unsigned int n, unsigned int first, unsigned int part)
+{
+	unsigned int end = first + 1;
+	uint64_t weight = weight_of(rules, first);
+
+	while (end < n && (weight += weight_of(rules, end)) <= part)
+		end++;
+	return end;
+}
+
+// Writes the rules without lists that stand for a rule, and returns their number.
+static unsigned int expand(struct classifier_rule to[], const struct classifier_rule *r)
+{
+	struct classifier_match one;
+	unsigned int n = 0, i = 0;
+
+	while (classifier_next(&one, &r->match, &i)) {
+		to[n] = *r;
+		to[n++].match = one;
+	}
+	return n;
+}
+
+// Compiles the rules of a part, without their lists.
+static int part_compile(struct rte_acl_ctx *part[], const struct classifier_rule rules[],
+	unsigned int n, unsigned int categories)
+{
+	struct classifier_rule *all;
+	size_t n_all = 0;
+	int rc = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		n_all += classifier_combinations(&rules[i].match);
+	all = calloc(n_all, sizeof(*all));
+	if (all == NULL)
+		return -ENOMEM;
+	n_all = 0;
+	for (unsigned int i = 0; i < n; i++)
+		n_all += expand(&all[n_all], &rules[i]);
+	for (enum ip_family f = IP_V4; rc == 0 && f <= IP_V6; f++)
+		rc = family_compile(&part[f], f, all, (unsigned int)n_all, categories);
+	free(all);
+	return rc;
+}
+
 struct classifier *classifier_new(const struct classifier_rule rules[], unsigned int n,
 	unsigned int part, unsigned int categories)
 {
-	unsigned int n_parts = n > 0 ? rules[n - 1].index / part + 1 : 0, first = 0, end = 0;
-	struct classifier *c = calloc(1, sizeof(*c) + n_parts * sizeof(c->part[0]));
+	unsigned int n_parts = 0, end = 0;
+	struct classifier *c;
 	int rc = 0;
 
+	for (unsigned int first = 0; first < n; first = part_end(rules, n, first, part))
+		n_parts++;
+	c = calloc(1, sizeof(*c) + n_parts * sizeof(c->part[0]));
 	if (c == NULL)
 		return NULL;
 	c->categories = categories;
 	c->n_parts = n_parts;
-	for (unsigned int p = 0; rc == 0 && p < n_parts; p++, first = end) {
-		while (end < n && rules[end].index / part == p)
-			end++;
-		for (enum ip_family f = IP_V4; rc == 0 && f <= IP_V6; f++)
-			rc = family_compile(
-				&c->part[p][f], f, &rules[first], end - first, categories);
+	for (unsigned int p = 0, first = 0; rc == 0 && p < n_parts; p++, first = end) {
+		end = part_end(rules, n, first, part);
+		rc = part_compile(c->part[p], &rules[first], end - first, categories);
 	}
 	if (rc == 0)
 		return c;

@@ -10,31 +10,15 @@
 #include <stdint.h>
 
 #include "addr.h"
+#include "classifier_match.h"
 #include "ip_view.h"
-#include "proto_model.h"
 
-#define CLASSIFIER_ANY      UINT32_MAX // any port of the gateway
 #define CLASSIFIER_KEYS_MAX 128
-
-#define ACL_PORT_OPAQUE 0x10000 // no port, or not visible: fragments (RFC 4301 4.4.1.1)
 
 // The port of the end that receives an ICMP message. The port of the end that sends it is its type
 // and code, type in the upper octet (RFC 4301 4.4.1.1): a policy may allow one end types that it
 // denies the other, a firewall rule checks the sender alone.
 #define ACL_PORT_RECEIVER 0x10001
-
-// Inclusive, host byte order. 0 to ACL_PORT_OPAQUE matches everything.
-struct acl_port_range {
-	uint32_t min, max;
-};
-
-// Without a restriction, packets that show no ports match as well.
-static inline struct acl_port_range acl_port_range(uint16_t min, uint16_t max)
-{
-	bool any = min == 0 && max == UINT16_MAX;
-
-	return (struct acl_port_range){min, any ? ACL_PORT_OPAQUE : max};
-}
 
 // Whether a port of a key is in the range.
 static inline bool acl_port_matches(const struct acl_port_range *r, rte_be32_t port)
@@ -43,15 +27,6 @@ static inline bool acl_port_matches(const struct acl_port_range *r, rte_be32_t p
 
 	return p >= r->min && (p <= r->max || r->max == ACL_PORT_OPAQUE);
 }
-
-// Packets that a rule is about.
-struct classifier_match {
-	enum ip_family family;                // of packets, further restricted by the prefixes
-	struct ip_prefix source, destination; // of one family; ::/0 means IPv4 as well
-	uint16_t proto;                       // or PROTO_ANY
-	struct acl_port_range source_port, destination_port; // of ICMP: type << 8 | code, any
-	uint32_t in, out; // numbers of interfaces, or CLASSIFIER_ANY
-};
 
 struct classifier_rule {
 	uint32_t index;     // that a lookup returns
@@ -120,32 +95,12 @@ static inline struct classifier_key classifier_key_reversed(const struct classif
 	};
 }
 
-// Whether two rules have the same addresses or ports at an end.
-static inline bool classifier_prefixes_equal(const struct ip_prefix *a, const struct ip_prefix *b)
-{
-	return a->len == b->len && ip_addr_equal(&a->addr, &b->addr);
-}
-
-static inline bool classifier_ports_equal(
-	const struct acl_port_range *a, const struct acl_port_range *b)
-{
-	return a->min == b->min && a->max == b->max;
-}
-
-// Whether a rule can match packets of this family: by its own family, and by both prefixes.
-static inline bool classifier_has_family(enum ip_family own, const struct ip_prefix *source,
-	const struct ip_prefix *destination, enum ip_family family)
-{
-	return (own == IP_ANY || own == family) &&
-	       (source->len == 0 || ip_addr_family(&source->addr) == family) &&
-	       (destination->len == 0 || ip_addr_family(&destination->addr) == family);
-}
-
 struct classifier;
 
-// Compiles n rules, in ascending order of their indexes, into parts of part indexes each: rules
-// that overlap multiply in librte_acl's tries, which gives up on too many of them. categories: 1,
-// or a multiple of 4. Returns NULL with errno ENOMEM, or that of librte_acl.
+// Compiles n rules, in ascending order of their indexes, into parts of part rules each: rules that
+// overlap multiply in librte_acl's tries, which gives up on too many of them. A rule with lists is
+// as many as its combinations, which do not overlap and stay in one part. categories: 1, or a
+// multiple of 4. Returns NULL with errno ENOMEM, or that of librte_acl.
 struct classifier *classifier_new(const struct classifier_rule rules[], unsigned int n,
 	unsigned int part, unsigned int categories);
 

@@ -34,15 +34,32 @@ static int compile(struct nat_set *s, enum nat_end end)
 	return s->classifier[end] != NULL ? 0 : -errno;
 }
 
+// Returns 0 or -ENOMEM.
+static int rules_copy(struct nat_set *s, const struct nat_rule rules[])
+{
+	int rc = 0;
+
+	for (unsigned int i = 0; i < s->n; i++) {
+		struct classifier_match *m = &s->rule[i].match;
+
+		s->rule[i] = rules[i];
+		if (m->more != NULL) {
+			m->more = classifier_lists_copy(m->more);
+			rc = m->more != NULL ? rc : -ENOMEM;
+		}
+	}
+	return rc;
+}
+
 struct nat_set *nat_set_new(const struct nat_rule rules[], unsigned int n)
 {
 	struct nat_set *s = calloc(1, sizeof(*s) + n * sizeof(s->rule[0]));
-	int rc = 0;
+	int rc;
 
 	if (s == NULL)
 		return NULL;
 	s->n = n;
-	memcpy(s->rule, rules, n * sizeof(s->rule[0]));
+	rc = rules_copy(s, rules);
 	for (enum nat_end end = 0; end < NAT_ENDS && rc == 0; end++)
 		rc = compile(s, end);
 	if (rc == 0)
@@ -56,6 +73,8 @@ void nat_set_free(struct nat_set *s)
 {
 	for (enum nat_end end = 0; s != NULL && end < NAT_ENDS; end++)
 		classifier_free(s->classifier[end]);
+	for (unsigned int i = 0; s != NULL && i < s->n; i++)
+		free((void *)(uintptr_t)s->rule[i].match.more);
 	free(s);
 }
 

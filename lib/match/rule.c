@@ -85,6 +85,23 @@ static bool rules_index(struct rule_set *s)
 	return s->index != NULL;
 }
 
+// False: there is no memory.
+static bool rules_copy(struct rule_set *s, const struct rule rules[])
+{
+	bool good = true;
+
+	for (unsigned int i = 0; i + 1 < s->n; i++) {
+		struct classifier_match *m = &s->rule[i].match;
+
+		s->rule[i] = rules[i];
+		if (m->more != NULL) {
+			m->more = classifier_lists_copy(m->more);
+			good &= m->more != NULL;
+		}
+	}
+	return good;
+}
+
 struct rule_set *rule_set_new(
 	const struct rule rules[], unsigned int n, const struct rule *fallback)
 {
@@ -94,9 +111,8 @@ struct rule_set *rule_set_new(
 	if (s == NULL)
 		return NULL;
 	s->n = n + 1;
-	memcpy(s->rule, rules, n * sizeof(s->rule[0]));
 	s->rule[n] = *fallback;
-	if (!rules_index(s))
+	if (!rules_copy(s, rules) || !rules_index(s))
 		rc = -ENOMEM;
 	for (enum rule_scope scope = 0; scope < RULE_SCOPES && rc == 0; scope++)
 		rc = rules_compile(s, scope);
@@ -116,6 +132,8 @@ void rule_set_free(struct rule_set *s)
 		return;
 	for (enum rule_scope scope = 0; scope < RULE_SCOPES; scope++)
 		classifier_free(s->classifier[scope]);
+	for (unsigned int i = 0; i < s->n; i++)
+		free((void *)(uintptr_t)s->rule[i].match.more);
 	free(s->index);
 	free(s);
 }

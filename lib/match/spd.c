@@ -45,22 +45,49 @@ static struct classifier_rule rule_of(
 	};
 }
 
+// The lists of a pair of ports: of two ICMP types, each has those of its sender alone.
+static const struct classifier_lists *lists_of(
+	const struct spd_policy *p, const struct spd_ports *ports, struct classifier_lists *own)
+{
+	if (p->more == NULL)
+		return NULL;
+	*own = *p->more;
+	if (ports->local.min == ACL_PORT_RECEIVER)
+		own->n_source_port = 0;
+	if (ports->remote.min == ACL_PORT_RECEIVER)
+		own->n_destination_port = 0;
+	return own;
+}
+
+static unsigned int rules_add(struct classifier_rule rules[], struct classifier_lists lists[],
+	const struct spd_policy *p, unsigned int index)
+{
+	struct spd_ports pair[2];
+	unsigned int n = spd_policy_ports(p, pair);
+
+	for (unsigned int k = 0; k < n; k++) {
+		rules[k] = rule_of(p, index, &pair[k]);
+		rules[k].match.more = lists_of(p, &pair[k], &lists[k]);
+	}
+	return n;
+}
+
 static int policies_compile(struct spd *spd)
 {
 	struct classifier_rule *rules = calloc(2 * (size_t)spd->n + 1, sizeof(*rules));
+	struct classifier_lists *lists = calloc(2 * (size_t)spd->n + 1, sizeof(*lists));
 	unsigned int n = 0;
+	int rc = -ENOMEM;
 
-	if (rules == NULL)
-		return -ENOMEM;
-	for (unsigned int i = 0; i < spd->n; i++) {
-		struct spd_ports pair[2];
-
-		for (unsigned int k = spd_policy_ports(&spd->policy[i], pair); k > 0; k--)
-			rules[n++] = rule_of(&spd->policy[i], i, &pair[k - 1]);
+	if (rules != NULL && lists != NULL) {
+		for (unsigned int i = 0; i < spd->n; i++)
+			n += rules_add(&rules[n], &lists[n], &spd->policy[i], i);
+		spd->classifier = classifier_new(rules, n, UINT32_MAX, 1);
+		rc = spd->classifier != NULL ? 0 : -errno;
 	}
-	spd->classifier = classifier_new(rules, n, RTE_MAX(spd->n, 1u), 1);
+	free(lists);
 	free(rules);
-	return spd->classifier != NULL ? 0 : -errno;
+	return rc;
 }
 
 static int receiver_compare(const void *a, const void *b)
@@ -114,6 +141,24 @@ static void list_selective(struct spd *spd)
 			spd->selective[spd->n_selective - 1] = i;
 }
 
+// Returns 0 or -ENOMEM.
+static int policies_copy(struct spd *spd, const struct spd_policy policies[])
+{
+	int rc = 0;
+
+	for (unsigned int i = 0; i < spd_count(spd); i++) {
+		struct spd_policy *p = &spd->policy[i];
+
+		memcpy(p, &policies[i], sizeof(*p));
+		spd_policy_set_hashes(p);
+		if (p->more != NULL) {
+			p->more = classifier_lists_copy(p->more);
+			rc = p->more != NULL ? rc : -ENOMEM;
+		}
+	}
+	return rc;
+}
+
 struct spd *spd_new(const struct spd_policy policies[], unsigned int n, unsigned int n_tunnels)
 {
 	const unsigned int all = n + n_tunnels;
@@ -123,15 +168,12 @@ struct spd *spd_new(const struct spd_policy policies[], unsigned int n, unsigned
 		return NULL;
 	spd->n = n;
 	spd->n_tunnels = n_tunnels;
-	memcpy(spd->policy, policies, all * sizeof(spd->policy[0]));
 
-	for (unsigned int i = 0; i < all; i++)
-		spd_policy_set_hashes(&spd->policy[i]);
+	int rc = policies_copy(spd, policies);
 
 	list_selective(spd);
-
-	int rc = list_receivers(spd);
-
+	if (rc == 0)
+		rc = list_receivers(spd);
 	if (rc == 0)
 		rc = list_grouped(spd);
 	if (rc == 0)
@@ -148,6 +190,8 @@ void spd_free(struct spd *spd)
 {
 	if (spd == NULL)
 		return;
+	for (unsigned int i = 0; i < spd->n; i++)
+		free((void *)(uintptr_t)spd->policy[i].more);
 	classifier_free(spd->classifier);
 	free(spd->receivers);
 	free(spd->grouped);

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_branch_prediction.h>
+
 #include "addr.h"
 #include "classifier.h"
 #include "ip_view.h"
@@ -44,10 +46,11 @@ struct spd_policy {
 	// Of a tunnel that routes lead into: its number as an interface, of lib/dp/interface.h.
 	// Routes choose it, and no selectors: those match everything. 0: it is no such tunnel.
 	uint16_t iface;
-	enum spd_source_check source_check; // of packets out of such a tunnel
-	struct ip_prefix local, remote;     // of one family; ::/0 means IPv4 as well
-	enum ip_family family;              // of packets, further restricted by those
-	uint16_t proto;                     // or PROTO_ANY
+	enum spd_source_check source_check;  // of packets out of such a tunnel
+	struct ip_prefix local, remote;      // of one family; ::/0 means IPv4 as well
+	enum ip_family family;               // of packets, further restricted by those
+	uint16_t proto;                      // or PROTO_ANY
+	const struct classifier_lists *more; // source is local; NULL: there are no lists
 	// Of ICMP in either family: types and codes that the end may send (type << 8 | code); none
 	// if min is larger than max.
 	struct acl_port_range local_port, remote_port;
@@ -88,9 +91,22 @@ void spd_policy_set_hashes(struct spd_policy *p);
 // Whether both match the same packets.
 bool spd_policy_same_selectors(const struct spd_policy *a, const struct spd_policy *b);
 
+// The same, and whether it may match the packet between two ends, for a policy with lists.
+bool spd_policy_lists_have(const struct spd_policy *p, enum ip_family family);
+bool spd_policy_lists_match(const struct spd_policy *p, const struct ip_view *fragment,
+	const struct ip_addr *local, const struct ip_addr *remote);
+
+// The prefix of an end that has the address; NULL: none has.
+const struct ip_prefix *spd_policy_local_of(
+	const struct spd_policy *p, const struct ip_addr *local);
+const struct ip_prefix *spd_policy_remote_of(
+	const struct spd_policy *p, const struct ip_addr *remote);
+
+// Whether it can match packets of this family.
 static inline bool spd_policy_has_family(const struct spd_policy *p, enum ip_family family)
 {
-	return classifier_has_family(p->family, &p->local, &p->remote, family);
+	return p->more == NULL ? classifier_has_family(p->family, &p->local, &p->remote, family)
+			       : spd_policy_lists_have(p, family);
 }
 
 static inline bool spd_policy_restricts_ports(const struct spd_policy *p)
@@ -135,6 +151,8 @@ static inline bool spd_policy_may_match(const struct spd_policy *p, const struct
 {
 	enum ip_family family = ip_addr_family(local);
 
+	if (unlikely(p->more != NULL))
+		return spd_policy_lists_match(p, fragment, local, remote);
 	return spd_policy_has_family(p, family) && ip_prefix_contains(&p->local, local) &&
 	       ip_prefix_contains(&p->remote, remote) &&
 	       (p->proto == PROTO_ANY || p->proto == fragment->proto || family == IP_V6);
