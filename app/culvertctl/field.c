@@ -149,6 +149,8 @@ static json_t *range_of(const char *text)
 
 	if (is_none(text))
 		return json_null();
+	if (text[0] == '@' || strchr(text, ',') != NULL)
+		return json_string(text);
 	return json_pack("[o, o]", number_of(text), number_of(dash != NULL ? dash + 1 : text));
 }
 

@@ -82,7 +82,9 @@ static json_t *default_new(const struct conf_json *j)
 		: (j->kinds & CONF_JSON_INTEGER) != 0 && digits ? json_integer(atoll(j->def))
 								: json_string(j->def);
 
-	return (j->kinds & CONF_JSON_ARRAY) != 0 ? json_pack("[o]", value) : value;
+	return (j->kinds & (CONF_JSON_ARRAY | CONF_JSON_ALONE)) == CONF_JSON_ARRAY
+		       ? json_pack("[o]", value)
+		       : value;
 }
 
 // TEXT without Markdown after BEFORE, in *all; nothing if it is empty.

@@ -17,13 +17,13 @@ static uint32_t limit_of(const struct nat_rule *r, unsigned int configured, uint
 			       : RTE_MAX(nat_rule_ports(r) * quarters / 4, (uint32_t)LIMIT_MIN);
 }
 
-static struct nat_rule rule_of(
-	const struct conf *conf, const struct conf_nat *c, const struct spd *policies)
+static struct nat_rule rule_of(const struct conf *conf, const struct conf_nat *c,
+	const struct spd *policies, struct classifier_lists *lists)
 {
 	struct nat_rule r = {
 		.action = c->action,
 		.end = c->end,
-		.match = build_match(conf, &c->match, policies),
+		.match = build_match(conf, &c->match, policies, lists),
 		.first = c->to.first,
 		.last = c->to.last,
 		.len = c->to.len,
@@ -65,16 +65,18 @@ struct nat_set *build_nat(
 	static uint16_t last; // numbers go round: flows keep those of rules that are gone
 	const unsigned int n = conf->n_nat, n_running = nat_set_count(running);
 	struct nat_rule *rules = calloc(n + 1, sizeof(*rules));
+	struct classifier_lists *lists = calloc(n + 1, sizeof(*lists));
+	const bool good = rules != NULL && lists != NULL;
 	struct nat_set *s = NULL;
 
-	for (unsigned int i = 0; rules != NULL && i < n; i++)
-		rules[i] = rule_of(conf, &conf->nat[i], policies);
-	if (rules != NULL &&
-		build_numbers(&kind, rules, n, n_running > 0 ? nat_set_at(running, 0) : NULL,
-			n_running, &last) == 0)
+	for (unsigned int i = 0; good && i < n; i++)
+		rules[i] = rule_of(conf, &conf->nat[i], policies, &lists[i]);
+	if (good && build_numbers(&kind, rules, n, n_running > 0 ? nat_set_at(running, 0) : NULL,
+			    n_running, &last) == 0)
 		s = nat_set_new(rules, n);
 	else
 		errno = ENOMEM;
 	free(rules);
+	free(lists);
 	return s;
 }

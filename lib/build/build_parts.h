@@ -64,6 +64,13 @@ int build_numbers(const struct build_kind *kind, void *objects, unsigned int n, 
 	unsigned int n_running, uint16_t *last);
 
 // The packets that a rule is about; whether two are the same.
-struct classifier_match build_match(
-	const struct conf *conf, const struct conf_match *c, const struct spd *policies);
+struct classifier_match build_match(const struct conf *conf, const struct conf_match *c,
+	const struct spd *policies, struct classifier_lists *lists);
+
+// The first range.
+struct acl_port_range build_range(const struct conf_ranges *c);
+
+// The values of a match but the first of each, in *to, which refers to them; NULL: there are none.
+const struct classifier_lists *build_lists(struct classifier_lists *to, const struct conf_match *c);
+
 bool build_matches_equal(const struct classifier_match *a, const struct classifier_match *b);

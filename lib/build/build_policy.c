@@ -23,12 +23,12 @@ struct spd_policy build_policy(const struct conf_policy *c)
 		.priority = c->priority,
 		.errors_trusted = c->errors_trusted,
 		.mss_clamp = c->mss_clamp,
-		.local = c->local,
-		.remote = c->remote,
+		.local = c->local.at[0],
+		.remote = c->remote.at[0],
 		.family = c->family,
-		.proto = c->proto,
-		.local_port = acl_port_range(c->local_port.min, c->local_port.max),
-		.remote_port = acl_port_range(c->remote_port.min, c->remote_port.max),
+		.proto = c->proto.at[0],
+		.local_port = build_range(&c->local_port),
+		.remote_port = build_range(&c->remote_port),
 	};
 
 	memcpy(p.name, c->name, sizeof(c->name));
@@ -123,14 +123,20 @@ struct spd *build_policies(
 {
 	const unsigned int n = conf->n_policies, all = n + conf->n_tunnels;
 	struct spd_policy *policies = calloc(all + 1, sizeof(*policies));
+	struct classifier_lists *lists = calloc(n + 1, sizeof(*lists));
 	struct spd *spd = NULL;
 
-	if (policies == NULL)
+	if (policies == NULL || lists == NULL) {
+		free(policies);
+		free(lists);
 		return NULL;
+	}
 	for (unsigned int i = 0; i < n; i++) {
 		const struct conf_policy *c = &conf->policies[i];
+		const struct conf_match match = conf_policy_match(c);
 
 		policies[i] = build_policy(c);
+		policies[i].more = build_lists(&lists[i], &match);
 		sas_set(&policies[i], s->control->sa, c->sa_out, c->sa_in, c->n_sa_in);
 	}
 	for (unsigned int i = 0; i < conf->n_tunnels; i++) {
@@ -143,5 +149,6 @@ struct spd *build_policies(
 	if (errno == 0)
 		spd = spd_new(policies, n, conf->n_tunnels);
 	free(policies);
+	free(lists);
 	return spd;
 }

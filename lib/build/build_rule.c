@@ -26,17 +26,43 @@ static uint32_t iface_of(const struct conf *conf, const struct spd *policies, ui
 		       : spd_at(policies, conf->n_policies + iface - CONF_IFACE_TUNNEL)->iface;
 }
 
-struct classifier_match build_match(
-	const struct conf *conf, const struct conf_match *c, const struct spd *policies)
+struct acl_port_range build_range(const struct conf_ranges *c)
+{
+	return acl_port_range(c->at[0].min, c->at[0].max);
+}
+
+const struct classifier_lists *build_lists(struct classifier_lists *to, const struct conf_match *c)
+{
+	*to = (struct classifier_lists){
+		.source = c->source.at + 1,
+		.destination = c->destination.at + 1,
+		.proto = c->proto.at + 1,
+		.source_port = c->source_port.at + 1,
+		.destination_port = c->destination_port.at + 1,
+		.n_source = c->source.n - 1,
+		.n_destination = c->destination.n - 1,
+		.n_proto = c->proto.n - 1,
+		.n_source_port = c->source_port.n - 1,
+		.n_destination_port = c->destination_port.n - 1,
+	};
+	return to->n_source + to->n_destination + to->n_proto + to->n_source_port +
+				       to->n_destination_port >
+			       0
+		       ? to
+		       : NULL;
+}
+
+struct classifier_match build_match(const struct conf *conf, const struct conf_match *c,
+	const struct spd *policies, struct classifier_lists *lists)
 {
 	return (struct classifier_match){
-		.source = c->source,
-		.destination = c->destination,
+		.more = build_lists(lists, c),
+		.source = c->source.at[0],
+		.destination = c->destination.at[0],
 		.family = c->family,
-		.proto = c->proto,
-		.source_port = acl_port_range(c->source_port.min, c->source_port.max),
-		.destination_port =
-			acl_port_range(c->destination_port.min, c->destination_port.max),
+		.proto = c->proto.at[0],
+		.source_port = build_range(&c->source_port),
+		.destination_port = build_range(&c->destination_port),
 		.in = iface_of(conf, policies, c->in),
 		.out = iface_of(conf, policies, c->out),
 	};
@@ -49,18 +75,18 @@ bool build_matches_equal(const struct classifier_match *a, const struct classifi
 	       a->family == b->family && a->proto == b->proto &&
 	       classifier_ports_equal(&a->source_port, &b->source_port) &&
 	       classifier_ports_equal(&a->destination_port, &b->destination_port) &&
-	       a->in == b->in && a->out == b->out;
+	       a->in == b->in && a->out == b->out && classifier_lists_equal(a->more, b->more);
 }
 
-static struct rule rule_of(
-	const struct conf *conf, const struct conf_rule *c, const struct spd *policies)
+static struct rule rule_of(const struct conf *conf, const struct conf_rule *c,
+	const struct spd *policies, struct classifier_lists *lists)
 {
 	struct rule r = {
 		.action = c->action,
 		.scope = c->host ? RULE_HOST : RULE_FORWARD,
 		.log = c->log,
 		.states = states_of(c),
-		.match = build_match(conf, &c->match, policies),
+		.match = build_match(conf, &c->match, policies, lists),
 	};
 
 	memcpy(r.name, c->name, sizeof(c->name));
@@ -111,11 +137,12 @@ struct rule_set *build_rules(
 {
 	unsigned int n = conf->n_rules, n_running = running != NULL ? rule_set_count(running) : 0;
 	struct rule *rules = calloc(n + 1, sizeof(*rules));
+	struct classifier_lists *lists = calloc(n + 1, sizeof(*lists));
 	struct rule_set *s = NULL;
-	bool good = rules != NULL;
+	bool good = rules != NULL && lists != NULL;
 
 	for (unsigned int i = 0; good && i < n; i++) {
-		rules[i] = rule_of(conf, &conf->rules[i], policies);
+		rules[i] = rule_of(conf, &conf->rules[i], policies, &lists[i]);
 		good = tunnels_set(&rules[i], &conf->rules[i], policies);
 	}
 	if (good)
@@ -131,5 +158,6 @@ struct rule_set *build_rules(
 	for (unsigned int i = 0; rules != NULL && i < n; i++)
 		free((void *)(uintptr_t)rules[i].tunnels);
 	free(rules);
+	free(lists);
 	return s;
 }

@@ -41,6 +41,8 @@
 #define CONF_HOPS_MAX         16  // of a route
 #define CONF_NAT_MAX          1024
 #define CONF_HISTORY_MAX      100
+#define CONF_ALIASES_MAX      1024
+#define CONF_VALUES_MAX       1024 // of a list
 #define CONF_RULES_MAX        4096 // the last ones take long to get to
 // Buffers for reassembled packets, for each worker: a pass reassembles at most one packet for each
 // received, and frees them at its end.
@@ -103,12 +105,25 @@ enum conf_error {
 
 #define CONF_PORT_ANY UINT32_MAX // matches every port, and this gateway itself
 
-// Packets that a rule is about.
+// The values of a setting that takes one or a list of them: disjoint, in ascending order.
+#define CONF_VALUES(name, type)                                                                    \
+	struct name {                                                                              \
+		const type *at;                                                                    \
+		unsigned int n;   /* 0: it was not given, and has no default */                    \
+		const char *text; /* of a list or an alias: as it was written; else NULL */        \
+	}
+
+CONF_VALUES(conf_prefixes, struct ip_prefix);
+CONF_VALUES(conf_protos, uint16_t); // 0..255 or PROTO_ANY
+CONF_VALUES(conf_ranges, struct proto_ports);
+
+// Packets that a rule is about: they match one value of each.
 struct conf_match {
-	struct ip_prefix source, destination;             // of one family, or both ::/0
-	enum ip_family family;                            // IP_ANY: neither was given, matches both
-	uint16_t proto;                                   // 0..255 or PROTO_ANY
-	struct proto_ports source_port, destination_port; // of ICMP the source has its types
+	// Of the same families, which combine with their own alone. Both ::/0: neither was given.
+	struct conf_prefixes source, destination;
+	enum ip_family family; // IP_ANY: both, or neither was given, which matches both
+	struct conf_protos proto;
+	struct conf_ranges source_port, destination_port; // of ICMP the source has its types
 	uint32_t in, out;                                 // numbers of interfaces, or CONF_PORT_ANY
 };
 
@@ -152,6 +167,8 @@ enum conf_socket_mode { CONF_MODE_0600, CONF_MODE_0660, CONF_MODE_0666 };
 #define AT(owner, type, member)          type member;
 #define UNCOMPARED(owner, type, member)  type member;
 #define PORTS_AT(owner, member)          struct proto_ports member;
+#define VALUES_AT(owner, type, member)   struct type member;
+#define SAME_VALUES(owner, member)
 #define SAME(owner, member)
 #define ELEMENTS(owner, type, member, max, count) type member[max]; unsigned int count;
 #define NO_FIELD
@@ -191,6 +208,8 @@ struct conf {
 #undef AT
 #undef UNCOMPARED
 #undef PORTS_AT
+#undef VALUES_AT
+#undef SAME_VALUES
 #undef SAME
 #undef PART
 #undef ELEMENTS
@@ -306,6 +325,14 @@ unsigned int conf_replay_window(const struct conf *c);
 
 // Where a setting at the top of the file stands, or the file where it is not written.
 struct conf_where conf_where_of(const struct conf *c, const char *setting);
+
+// The selectors of a policy as those of packets from local to remote, by any interface.
+struct conf_match conf_policy_match(const struct conf_policy *p);
+
+// Whether any of the prefixes contains the address, or overlaps the prefix, or one of the others.
+bool conf_prefixes_contain(const struct conf_prefixes *p, const struct ip_addr *a);
+bool conf_prefixes_overlap(const struct conf_prefixes *p, const struct ip_prefix *other);
+bool conf_prefixes_meet(const struct conf_prefixes *a, const struct conf_prefixes *b);
 
 // Index of the port that has this address. -1 if there is none.
 int conf_own_port(const struct conf *c, const struct ip_addr *a);

@@ -126,11 +126,29 @@ void conf_names_reject(struct conf_reader *r, config_setting_t *s,
 
 // Common checks of policies and rules: ports, ICMP types and two prefixes, of the settings with
 // these names, with each other and with the protocol. Returns the family of the prefixes. One that
-// was not given matches everything of the other's family; without either both are ::/0, and the
-// family is IP_ANY.
+// was not given matches everything of the other's families; without either both are ::/0. The
+// family is IP_ANY then, and with prefixes of both families.
 enum ip_family conf_check_selectors(struct conf_reader *r, const struct conf_option *options,
-	config_setting_t *item, uint16_t proto, const char *a_name, struct ip_prefix *a,
-	const char *b_name, struct ip_prefix *b);
+	config_setting_t *item, const struct conf_protos *protos, const char *a_name,
+	struct conf_prefixes *a, const char *b_name, struct conf_prefixes *b);
+
+bool conf_protos_have(const struct conf_protos *protos, uint16_t proto);
+
+// One value of each list of a policy, or of a match: its source is local.
+struct conf_combination {
+	struct ip_prefix local, remote;
+	enum ip_family family;
+	uint16_t proto;
+	struct proto_ports local_port, remote_port;
+};
+
+// The combinations of a policy, *n of them.
+struct conf_combination *conf_combinations(const struct conf_match *m, unsigned int *n);
+
+// Refuses more combinations of lists than there may be items, as many as there are at most in a
+// list of the kind. False: that was reported.
+bool conf_check_combinations(struct conf_reader *r, enum conf_kind kind,
+	struct conf_match (*match)(const struct conf *c, unsigned int i));
 
 // Finds the SAs that the settings out and in of a policy or tunnel name, and checks them with each
 // other. False: either is missing. Sets sa_out, sa_in and n_sa_in.

@@ -6,9 +6,13 @@
 #include "conf_check.h"
 #include "conf_schema.h"
 
-static bool has_translated_ports(uint16_t proto)
+static bool has_translated_ports(const struct conf_protos *p)
 {
-	return proto == IPPROTO_TCP || proto == IPPROTO_UDP;
+	unsigned int i = 0;
+
+	while (i < p->n && (p->at[i] == IPPROTO_TCP || p->at[i] == IPPROTO_UDP))
+		i++;
+	return i == p->n;
 }
 
 static unsigned int n_ports(const struct proto_ports *p)
@@ -16,9 +20,22 @@ static unsigned int n_ports(const struct proto_ports *p)
 	return p->max - p->min + 1u;
 }
 
+// Whether new ports can take the place of those of the destination, each that of one.
+static bool same_number(const struct conf_nat *nat)
+{
+	const struct conf_ranges *from = &nat->match.destination_port;
+
+	return from->n == 1 && n_ports(&from->at[0]) == n_ports(&nat->to_port);
+}
+
 static const struct ip_prefix *replaced(const struct conf_nat *nat, enum nat_end end)
 {
-	return end == NAT_FROM ? &nat->match.source : &nat->match.destination;
+	return end == NAT_FROM ? &nat->match.source.at[0] : &nat->match.destination.at[0];
+}
+
+static bool is_one(const struct conf_nat *nat, enum nat_end end)
+{
+	return (end == NAT_FROM ? nat->match.source.n : nat->match.destination.n) == 1;
 }
 
 // Whether `to` can replace the prefix of an end: it has as many addresses of the same family.
@@ -26,7 +43,8 @@ static bool can_replace(config_setting_t *item, const struct conf_nat *nat, enum
 {
 	const struct ip_prefix *p = replaced(nat, end);
 
-	return conf_given(item, nat_end_names[end]) != NULL && p->len == nat->to.len &&
+	return conf_given(item, nat_end_names[end]) != NULL && is_one(nat, end) &&
+	       p->len == nat->to.len &&
 	       ip_addr_family(&p->addr) == ip_addr_family(&nat->to.first) &&
 	       (conf_given(item, "replaces") == NULL || nat->end == end);
 }
@@ -57,13 +75,19 @@ static void check_netmap(
 static void check_destination(struct conf_reader *r, config_setting_t *item, config_setting_t *to,
 	const struct conf_nat *nat)
 {
-	const unsigned int n = n_ports(&nat->to_port), from = n_ports(&nat->match.destination_port);
+	const unsigned int n = n_ports(&nat->to_port);
 
 	if (nat->to.port || nat->to.len != 128)
 		conf_err(r, to, "must be one address for destination");
-	if (conf_given(item, "to_port") != NULL && n != 1 && n != from)
+	if (conf_given(item, "to_port") == NULL || n == 1 || same_number(nat))
+		return;
+	if (nat->match.destination_port.n == 1)
 		conf_err(r, conf_given(item, "to_port"),
-			"has %u ports, must have 1, or %u as destination_port", n, from);
+			"has %u ports, must have 1, or %u as destination_port", n,
+			n_ports(&nat->match.destination_port.at[0]));
+	else
+		conf_err(r, conf_given(item, "to_port"),
+			"has %u ports, must have 1 as destination_port is a list", n);
 }
 
 // Packets are of the family of the new addresses, also of a rule without others.
@@ -73,12 +97,18 @@ static void check_family(struct conf_reader *r, config_setting_t *to, struct con
 
 	if (nat->to.port)
 		return;
-	if (nat->match.family == IP_ANY && family == IP_V4)
+	if (nat->match.family == IP_ANY && nat->match.source.n == 1) {
+		struct ip_prefix *all = conf_alloc(1, sizeof(*all));
+
+		if (family == IP_V4)
+			*all = (struct ip_prefix){ip_addr_from_v4(0), IP_V4_BITS};
 		nat->match.source = nat->match.destination =
-			(struct ip_prefix){ip_addr_from_v4(0), 96};
-	if (nat->match.family == IP_ANY)
+			(struct conf_prefixes){.at = all, .n = 1};
 		nat->match.family = family;
-	if (nat->match.family != family)
+	}
+	if (nat->match.family == IP_ANY)
+		conf_err(r, to, "is of one family, the packets must not be of both");
+	else if (nat->match.family != family)
 		conf_err(r, to, "is %s, must be %s like the packets",
 			family == IP_V4 ? "IPv4" : "IPv6", family == IP_V4 ? "IPv6" : "IPv4");
 }
@@ -100,8 +130,8 @@ static void check_ports(struct conf_reader *r, config_setting_t *item, const str
 	if (nat->action != NAT_SOURCE && nat->action != NAT_DESTINATION)
 		conf_refuse_given(
 			r, item, "to_port", "needs action = \"source\" or \"destination\"");
-	else if (!has_translated_ports(nat->match.proto) &&
-		 (nat->action == NAT_DESTINATION || nat->match.proto != PROTO_ANY))
+	else if (!has_translated_ports(&nat->match.proto) &&
+		 (nat->action == NAT_DESTINATION || nat->match.proto.at[0] != PROTO_ANY))
 		conf_refuse_given(r, item, "to_port",
 			"needs a proto with ports that are translated, must be tcp or udp");
 	for (unsigned int i = 0; nat->action != NAT_SOURCE && i < RTE_DIM(for_source); i++)
@@ -155,6 +185,11 @@ static bool nat_covers(const struct conf_nat *a, const struct conf_nat *b)
 	       conf_match_covers(&a->match, &b->match);
 }
 
+static struct conf_match match_at(const struct conf *c, unsigned int i)
+{
+	return c->nat[i].match;
+}
+
 // Reports each rule that never matches, because one before it matches all that it does.
 static void check_order(struct conf_reader *r, const struct conf_set *set)
 {
@@ -191,5 +226,6 @@ void conf_check_nat(struct conf_reader *r)
 		conf_err(r, conf_given(conf_member(r->root, "nat_log"), "size"),
 			"the log is in state_dir, which must not be \"none\"");
 	selectors_ok = conf_set_accepted(r, CONF_NAT, selectors);
-	check_order(r, &selectors_ok);
+	if (conf_check_combinations(r, CONF_NAT, match_at))
+		check_order(r, &selectors_ok);
 }

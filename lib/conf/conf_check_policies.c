@@ -177,25 +177,36 @@ static void selectors_narrow(struct conf_reader *r, config_setting_t *policy, st
 {
 	const struct conf_sa *sa = &r->c->sas[p->sa_out];
 	config_setting_t *item = conf_item(r, CONF_SA, p->sa_out);
-	struct ip_prefix *const selectors[] = {&p->local, &p->remote};
+	struct conf_prefixes *const selectors[] = {&p->local, &p->remote};
 	const struct ip_addr *const only[] = {&sa->opt.local, &sa->opt.remote};
 	char buf[IP_ADDR_STRLEN];
 
 	if (sa->opt.mode == SA_TUNNEL || conf_rejected(item, "mode"))
 		return;
 	for (unsigned int i = 0; i < RTE_DIM(ends); i++) {
-		const struct ip_prefix one = {*only[i], 128};
+		struct ip_prefix *one = conf_alloc(1, sizeof(*one));
 		config_setting_t *s = conf_given(policy, ends[i]);
 
 		if (conf_given(item, ends[i]) == NULL)
 			continue;
-		if (s != NULL && !conf_prefix_covers(&one, selectors[i]))
+		*one = (struct ip_prefix){*only[i], 128};
+		if (s != NULL &&
+			(selectors[i]->n != 1 || !conf_prefix_covers(one, &selectors[i]->at[0])))
 			conf_err(r, s,
 				"%s has other addresses, in transport mode must be %s or omitted",
 				conf_ref(item), ip_addr_format(buf, only[i]));
-		*selectors[i] = one;
+		*selectors[i] = (struct conf_prefixes){.at = one, .n = 1};
 		p->family = ip_addr_family(only[i]);
 	}
+}
+
+static bool has_type(const struct conf_ranges *types, unsigned int type)
+{
+	unsigned int i = 0;
+
+	while (i < types->n && (type < types->at[i].min || type > types->at[i].max))
+		i++;
+	return i < types->n;
 }
 
 // Types of requests and replies, in both families (RFC 792, RFC 4443 4).
@@ -203,10 +214,10 @@ static bool carries_echo(const struct conf_policy *p, bool v4)
 {
 	const unsigned int request = (v4 ? 8u : 128u) << 8, reply = (v4 ? 0 : 129u) << 8;
 
-	if (p->proto != PROTO_ANY && p->proto != (v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6))
+	if (!conf_protos_have(&p->proto, PROTO_ANY) &&
+		!conf_protos_have(&p->proto, v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6))
 		return false;
-	return p->local_port.min <= request && request <= p->local_port.max &&
-	       p->remote_port.min <= reply && reply <= p->remote_port.max;
+	return has_type(&p->local_port, request) && has_type(&p->remote_port, reply);
 }
 
 // Whether a port has an address that requests can be sent from.
@@ -216,7 +227,7 @@ static bool has_source(const struct conf *c, const struct conf_policy *p, enum i
 		for (unsigned int a = 0; a < c->ports[i].n_addrs; a++) {
 			const struct ip_addr *own = &c->ports[i].addrs[a].addr;
 
-			if (ip_addr_family(own) == family && ip_prefix_contains(&p->local, own))
+			if (ip_addr_family(own) == family && conf_prefixes_contain(&p->local, own))
 				return true;
 		}
 	return false;
@@ -233,7 +244,7 @@ void conf_check_probe(struct conf_reader *r, config_setting_t *policy, const str
 		conf_err(r, probe, "address is missing, must be an address behind the peer");
 	if (address == NULL || conf_rejected(policy, "local") || conf_rejected(policy, "remote"))
 		return;
-	if (!ip_prefix_contains(&p->remote, &p->probe.addr))
+	if (!conf_prefixes_contain(&p->remote, &p->probe.addr))
 		conf_err(r, address, "is not in remote of the policy, must be in it");
 	else if (!conf_rejected(policy, "proto") && !carries_echo(p, v4))
 		conf_err(r, address, "the policy must match ICMP echo to ping it");
@@ -260,6 +271,23 @@ static void find_ike_before(struct conf_reader *r)
 		conf_names_reject(r, s, (const struct conf_names *[]){&policies, NULL}, name);
 }
 
+struct conf_match conf_policy_match(const struct conf_policy *p)
+{
+	return (struct conf_match){.source = p->local,
+		.destination = p->remote,
+		.family = p->family,
+		.proto = p->proto,
+		.source_port = p->local_port,
+		.destination_port = p->remote_port,
+		.in = CONF_PORT_ANY,
+		.out = CONF_PORT_ANY};
+}
+
+static struct conf_match match_at(const struct conf *c, unsigned int i)
+{
+	return conf_policy_match(&c->policies[i]);
+}
+
 void conf_check_policies(struct conf_reader *r)
 {
 	const struct conf_option *options = conf_kinds[CONF_POLICY].options;
@@ -281,7 +309,7 @@ void conf_check_policies(struct conf_reader *r)
 		else if (conf_given(item, "action") != NULL && !r->ike)
 			has_sas = conf_check_pair(r, item, &sas, p);
 		p->family = conf_check_selectors(
-			r, options, item, p->proto, "local", &p->local, "remote", &p->remote);
+			r, options, item, &p->proto, "local", &p->local, "remote", &p->remote);
 		if (has_sas)
 			selectors_narrow(r, item, p);
 		if (protects)
@@ -292,5 +320,6 @@ void conf_check_policies(struct conf_reader *r)
 		return;
 	find_ike_before(r);
 	selectors_ok = conf_set_accepted(r, CONF_POLICY, selectors);
-	conf_check_covered_policies(r, &selectors_ok);
+	if (conf_check_combinations(r, CONF_POLICY, match_at))
+		conf_check_covered_policies(r, &selectors_ok);
 }

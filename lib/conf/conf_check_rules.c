@@ -159,6 +159,11 @@ static bool rule_covers(const struct conf *c, unsigned int a, unsigned int b)
 	       (state_set(y) & ~state_set(x)) == 0 && tunnels_cover(x, y);
 }
 
+static struct conf_match match_at(const struct conf *c, unsigned int i)
+{
+	return c->rules[i].match;
+}
+
 // Reports each rule of a set that never matches, because one before it matches all that it does.
 static void check_order(struct conf_reader *r, const struct conf_set *set)
 {
@@ -197,5 +202,6 @@ void conf_check_rules(struct conf_reader *r)
 	}
 	conf_check_names(r, CONF_RULE);
 	selectors_ok = conf_set_accepted(r, CONF_RULE, selectors);
-	check_order(r, &selectors_ok);
+	if (conf_check_combinations(r, CONF_RULE, match_at))
+		check_order(r, &selectors_ok);
 }

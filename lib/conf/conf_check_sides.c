@@ -96,7 +96,9 @@ void conf_check_sides(struct conf_reader *r)
 
 		if (conf_given(item, "action") == NULL || p->action != SPD_PROTECT)
 			continue;
-		check_end(r, item, "local", &p->local, false);
-		check_end(r, item, "remote", &p->remote, true);
+		for (unsigned int k = 0; k < p->local.n; k++)
+			check_end(r, item, "local", &p->local.at[k], false);
+		for (unsigned int k = 0; k < p->remote.n; k++)
+			check_end(r, item, "remote", &p->remote.at[k], true);
 	}
 }

@@ -109,11 +109,13 @@ static void check_probe(struct conf_reader *r, config_setting_t *item, const str
 {
 	const struct ip_prefix v4 = {.len = IP_V4_BITS, .addr = ip_addr_from_v4(0)}, v6 = {0};
 	const struct ip_prefix *all = ip_addr_is_v4(&t->probe.addr) ? &v4 : &v6;
-	const struct conf_policy p = {.local = *all,
-		.remote = *all,
-		.proto = PROTO_ANY,
-		.local_port = {0, UINT16_MAX},
-		.remote_port = {0, UINT16_MAX},
+	const uint16_t any = PROTO_ANY;
+	const struct proto_ports every = {0, UINT16_MAX};
+	const struct conf_policy p = {.local = {.at = all, .n = 1},
+		.remote = {.at = all, .n = 1},
+		.proto = {.at = &any, .n = 1},
+		.local_port = {.at = &every, .n = 1},
+		.remote_port = {.at = &every, .n = 1},
 		.probe = t->probe};
 
 	conf_check_probe(r, item, &p);

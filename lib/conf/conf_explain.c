@@ -30,7 +30,7 @@ static const char *allowed_text(const struct conf_option *o, const char *mark)
 	for (char *c = plain; *c != '\0'; c++)
 		if (*c == '"')
 			*c = '`';
-	return o->shape == CONF_VALUE ? plain + article : plain;
+	return o->shape != CONF_ARRAY ? plain + article : plain;
 }
 
 static const char *value_text(const struct conf_option *o)
@@ -58,6 +58,8 @@ static const char *shape_text(const struct conf_option *o)
 		return conf_format("list of %u to %u groups", o->n_min, o->n_max);
 	case CONF_ARRAY:
 		return conf_format("array of %u to %u, each %s", o->n_min, o->n_max, value_text(o));
+	case CONF_MANY:
+		return conf_format("%s; or a [list](#lists)", value_text(o));
 	default:
 		return value_text(o);
 	}
@@ -125,14 +127,23 @@ static unsigned int json_kinds(const struct conf_option *o)
 		{CONFIG_TYPE_BOOL, CONF_JSON_BOOLEAN}, {CONFIG_TYPE_ARRAY, CONF_JSON_ARRAY}};
 	unsigned int kinds = o->options != NULL ? CONF_JSON_OBJECT : 0;
 
-	if (o->shape == CONF_ARRAY || o->shape == CONF_LIST)
+	if (o->shape == CONF_ARRAY || o->shape == CONF_MANY || o->shape == CONF_LIST)
 		kinds |= CONF_JSON_ARRAY;
 	for (unsigned int i = 0; o->type != NULL && i < RTE_DIM(rows); i++)
 		if ((o->type->kinds & CONF_KIND(rows[i].written)) != 0)
 			kinds |= rows[i].json;
-	if (o->shape == CONF_VALUE && (kinds & CONF_JSON_ARRAY) != 0 && o->options == NULL)
+	if ((o->shape == CONF_VALUE || o->shape == CONF_MANY) && (kinds & CONF_JSON_ARRAY) != 0 &&
+		o->options == NULL)
 		kinds |= CONF_JSON_ALONE;
 	return kinds;
+}
+
+// An alias may stand in the place of values.
+static const char *pattern_of(const struct conf_option *o)
+{
+	if (o->alias != 0)
+		return conf_format("(%s)|^@[A-Za-z0-9][A-Za-z0-9_.-]{0,30}$", o->type->pattern);
+	return o->type != NULL ? o->type->pattern : NULL;
 }
 
 static struct conf_json json_of(const struct conf_option *o)
@@ -144,7 +155,7 @@ static struct conf_json json_of(const struct conf_option *o)
 		.min = o->min,
 		.max = o->max,
 		.words = words_new(o),
-		.pattern = o->type != NULL ? o->type->pattern : NULL,
+		.pattern = pattern_of(o),
 		.def = o->def,
 		.required = o->required,
 	};

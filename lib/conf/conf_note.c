@@ -48,7 +48,7 @@ static bool is_end_of_another(
 {
 	for (const struct conf_policy *o = c->policies; o < c->policies + c->n_policies; o++)
 		if (o != p && o->action == SPD_PROTECT &&
-			ip_prefix_overlaps(net, remote ? &o->remote : &o->local))
+			conf_prefixes_overlap(remote ? &o->remote : &o->local, net))
 			return true;
 	return false;
 }
@@ -58,7 +58,7 @@ static bool is_translated(const struct conf *c, const struct ip_prefix *local)
 {
 	for (const struct conf_nat *n = c->nat; n < c->nat + c->n_nat; n++)
 		if (n->action != NAT_ACCEPT && n->end == NAT_TO &&
-			ip_prefix_overlaps(local, &n->match.destination))
+			conf_prefixes_overlap(&n->match.destination, local))
 			return true;
 	return false;
 }
@@ -69,33 +69,34 @@ static bool is_tunnel(const struct conf *c, const struct conf_policy *p)
 }
 
 // Packets out of a tunnel go to the protected side, once translated, or into another tunnel.
-static void note_local(const struct conf *c, const struct conf_policy *p, FILE *out)
+static void note_local(
+	const struct conf *c, const struct conf_policy *p, const struct ip_prefix *net, FILE *out)
 {
 	char local[IP_PREFIX_STRLEN];
 
-	if (is_inside(c, &p->local) || is_translated(c, &p->local) ||
-		is_end_of_another(c, p, &p->local, true))
+	if (conf_not_unicast(net) != NULL || is_inside(c, net) || is_translated(c, net) ||
+		is_end_of_another(c, p, net, true))
 		return;
 	note(out, &p->where, "policy", p->name);
 	fprintf(out,
 		"no protected port or route leads to local %s: packets out of the tunnel have no "
 		"destination\n",
-		ip_prefix_format(local, &p->local));
+		ip_prefix_format(local, net));
 }
 
-static void note_multicast(const struct conf_policy *p, FILE *out)
+static void note_multicast(const struct conf_policy *p, const char *end,
+	const struct conf_prefixes *prefixes, FILE *out)
 {
-	const struct ip_prefix *const ends[] = {&p->local, &p->remote};
 	char text[IP_PREFIX_STRLEN];
 
-	for (unsigned int i = 0; i < RTE_DIM(ends); i++) {
-		const char *kind = conf_not_unicast(ends[i]);
+	for (unsigned int i = 0; i < prefixes->n; i++) {
+		const char *kind = conf_not_unicast(&prefixes->at[i]);
 
 		if (kind == NULL)
 			continue;
 		note(out, &p->where, "policy", p->name);
-		fprintf(out, "%s %s is %s: such packets are not forwarded into tunnels\n",
-			i == 0 ? "local" : "remote", ip_prefix_format(text, ends[i]), kind);
+		fprintf(out, "%s %s is %s: such packets are not forwarded into tunnels\n", end,
+			ip_prefix_format(text, &prefixes->at[i]), kind);
 	}
 }
 
@@ -106,16 +107,17 @@ static bool is_everything(const struct ip_prefix *p)
 
 // A route to a protected port at least as long as remote, unless a tunnel sends from there: a
 // policy for all destinations may have such routes.
-static void note_route_back(const struct conf *c, const struct conf_policy *p, FILE *out)
+static void note_route_back(const struct conf *c, const struct conf_policy *p,
+	const struct ip_prefix *remote, FILE *out)
 {
 	char to[IP_PREFIX_STRLEN];
 
 	for (const struct conf_route *r = c->routes; r < c->routes + c->n_routes; r++) {
 		const struct conf_port *port = &c->ports[r->port];
 
-		if (!conf_route_has_port(r) || port->unprotected || is_everything(&p->remote) ||
-			r->to.len < p->remote.len || !ip_prefix_overlaps(&p->remote, &r->to) ||
-			ip_prefix_overlaps(&p->local, &r->to) ||
+		if (!conf_route_has_port(r) || port->unprotected || is_everything(remote) ||
+			r->to.len < remote->len || !ip_prefix_overlaps(remote, &r->to) ||
+			conf_prefixes_overlap(&p->local, &r->to) ||
 			is_end_of_another(c, p, &r->to, false))
 			continue;
 		note(out, &p->where, "policy", p->name);
@@ -160,10 +162,12 @@ static void notes_policies(const struct conf *c, FILE *out)
 	for (const struct conf_policy *p = c->policies; p < c->policies + c->n_policies; p++) {
 		if (!is_tunnel(c, p))
 			continue;
-		note_multicast(p, out);
-		if (conf_not_unicast(&p->local) == NULL)
-			note_local(c, p, out);
-		note_route_back(c, p, out);
+		note_multicast(p, "local", &p->local, out);
+		note_multicast(p, "remote", &p->remote, out);
+		for (unsigned int i = 0; i < p->local.n; i++)
+			note_local(c, p, &p->local.at[i], out);
+		for (unsigned int i = 0; i < p->remote.n; i++)
+			note_route_back(c, p, &p->remote.at[i], out);
 	}
 }
 
@@ -200,17 +204,34 @@ static bool is_any_or_equal(unsigned int a, unsigned int b, unsigned int any)
 	return a == any || b == any || a == b;
 }
 
+static bool protos_meet(const struct conf_protos *a, const struct conf_protos *b)
+{
+	bool meet = false;
+
+	for (unsigned int i = 0; i < a->n * b->n; i++)
+		meet |= is_any_or_equal(a->at[i % a->n], b->at[i / a->n], PROTO_ANY);
+	return meet;
+}
+
+static bool ranges_meet(const struct conf_ranges *a, const struct conf_ranges *b)
+{
+	bool meet = false;
+
+	for (unsigned int i = 0; i < a->n * b->n; i++)
+		meet |= a->at[i % a->n].min <= b->at[i / a->n].max &&
+			a->at[i % a->n].max >= b->at[i / a->n].min;
+	return meet;
+}
+
 // Whether a policy lets packets in that a rule matches: the remote end sends them.
 static bool lets_in(const struct conf_policy *p, const struct conf_rule *rule)
 {
 	return p->action != SPD_DISCARD && is_any_or_equal(p->family, rule->match.family, IP_ANY) &&
-	       is_any_or_equal(p->proto, rule->match.proto, PROTO_ANY) &&
-	       ip_prefix_overlaps(&p->remote, &rule->match.source) &&
-	       ip_prefix_overlaps(&p->local, &rule->match.destination) &&
-	       p->remote_port.min <= rule->match.source_port.max &&
-	       p->remote_port.max >= rule->match.source_port.min &&
-	       p->local_port.min <= rule->match.destination_port.max &&
-	       p->local_port.max >= rule->match.destination_port.min;
+	       protos_meet(&p->proto, &rule->match.proto) &&
+	       conf_prefixes_meet(&p->remote, &rule->match.source) &&
+	       conf_prefixes_meet(&p->local, &rule->match.destination) &&
+	       ranges_meet(&p->remote_port, &rule->match.source_port) &&
+	       ranges_meet(&p->local_port, &rule->match.destination_port);
 }
 
 static bool accepts_new(const struct conf_rule *rule)
@@ -245,9 +266,12 @@ static const struct conf_port *port_of(const struct conf *c, const struct ip_add
 // The port that a rule for packets that are forwarded names by an own address; NULL: it does not.
 static const struct conf_port *own_port(const struct conf *c, const struct conf_rule *rule)
 {
-	const struct ip_prefix *to = &rule->match.destination;
+	const struct conf_prefixes *to = &rule->match.destination;
+	const struct conf_port *port = NULL;
 
-	return rule->host || to->len != 128 ? NULL : port_of(c, &to->addr);
+	for (unsigned int i = 0; i < to->n && port == NULL && !rule->host; i++)
+		port = to->at[i].len == 128 ? port_of(c, &to->at[i].addr) : NULL;
+	return port;
 }
 
 static void notes_rules(const struct conf *c, FILE *out)
@@ -284,8 +308,8 @@ static struct ip_prefix new_addresses(const struct conf_nat *n)
 static bool is_excluded(const struct conf *c, const struct conf_nat *n, const struct conf_policy *p)
 {
 	for (const struct conf_nat *o = c->nat; o < n; o++)
-		if (o->action == NAT_ACCEPT && ip_prefix_overlaps(&o->match.source, &p->local) &&
-			ip_prefix_overlaps(&o->match.destination, &p->remote))
+		if (o->action == NAT_ACCEPT && conf_prefixes_meet(&o->match.source, &p->local) &&
+			conf_prefixes_meet(&o->match.destination, &p->remote))
 			return true;
 	return false;
 }
@@ -296,9 +320,9 @@ static const struct conf_policy *loses(const struct conf *c, const struct conf_n
 	const struct ip_prefix to = new_addresses(n);
 
 	for (const struct conf_policy *p = c->policies; p < c->policies + c->n_policies; p++)
-		if (p->action == SPD_PROTECT && ip_prefix_overlaps(&n->match.source, &p->local) &&
-			ip_prefix_overlaps(&n->match.destination, &p->remote) &&
-			(n->to.port || !ip_prefix_overlaps(&to, &p->local)) &&
+		if (p->action == SPD_PROTECT && conf_prefixes_meet(&n->match.source, &p->local) &&
+			conf_prefixes_meet(&n->match.destination, &p->remote) &&
+			(n->to.port || !conf_prefixes_overlap(&p->local, &to)) &&
 			!is_excluded(c, n, p))
 			return p;
 	return NULL;
@@ -307,7 +331,7 @@ static const struct conf_policy *loses(const struct conf *c, const struct conf_n
 static bool has_policy_for(const struct conf *c, const struct ip_prefix *local)
 {
 	for (const struct conf_policy *p = c->policies; p < c->policies + c->n_policies; p++)
-		if (p->action != SPD_DISCARD && ip_prefix_overlaps(local, &p->local))
+		if (p->action != SPD_DISCARD && conf_prefixes_overlap(&p->local, local))
 			return true;
 	return c->n_policies == 0;
 }
@@ -322,7 +346,7 @@ static const struct conf_nat *same_netmap(const struct conf *c, const struct con
 
 		if (o->action == NAT_NETMAP && o->end == n->end &&
 			ip_prefix_overlaps(&to, &other) &&
-			ip_prefix_overlaps(&n->match.destination, &o->match.destination))
+			conf_prefixes_meet(&n->match.destination, &o->match.destination))
 			return o;
 	}
 	return NULL;
@@ -359,7 +383,7 @@ static bool shares_address(
 			const struct ip_addr *own = &c->ports[i].addrs[a].addr;
 
 			if (is_new_source(n, i, own) &&
-				ip_prefix_contains(&rule->match.destination, own))
+				conf_prefixes_contain(&rule->match.destination, own))
 				return true;
 		}
 	return false;
@@ -367,27 +391,27 @@ static bool shares_address(
 
 // Whether the rule names ports of programs of the host which connections that are translated may
 // get. Those of IKE they never get.
-static bool loses_service(
-	const struct conf *c, const struct conf_nat *n, const struct conf_rule *rule)
+static bool loses_service(const struct conf *c, const struct conf_nat *n,
+	const struct conf_rule *rule, const struct proto_ports *p)
 {
-	const struct proto_ports *p = &rule->match.destination_port;
 	const bool any = p->min == 0 && p->max == UINT16_MAX, chosen = n->to_port.min != 0;
-	const bool ike = rule->match.proto == IPPROTO_UDP && p->min == p->max &&
-			 (p->min == IKE_PORT || p->min == IKE_NAT_PORT);
+	const bool ike = rule->match.proto.at[0] == IPPROTO_UDP && rule->match.proto.n == 1 &&
+			 p->min == p->max && (p->min == IKE_PORT || p->min == IKE_NAT_PORT);
 
 	return n->action == NAT_SOURCE && rule->host && accepts_new(rule) && !any && !ike &&
-	       is_any_or_equal(n->match.proto, rule->match.proto, PROTO_ANY) &&
+	       protos_meet(&n->match.proto, &rule->match.proto) &&
 	       is_any_or_equal(n->match.out, rule->match.in, CONF_PORT_ANY) &&
 	       (!chosen || (p->min <= n->to_port.max && p->max >= n->to_port.min)) &&
 	       shares_address(c, n, rule);
 }
 
-static void notes_services(const struct conf *c, const struct conf_nat *n, FILE *out)
+static void note_service(
+	const struct conf *c, const struct conf_nat *n, const struct conf_rule *rule, FILE *out)
 {
-	for (const struct conf_rule *rule = c->rules; rule < c->rules + c->n_rules; rule++) {
-		const struct proto_ports *p = &rule->match.destination_port;
+	for (unsigned int i = 0; i < rule->match.destination_port.n; i++) {
+		const struct proto_ports *p = &rule->match.destination_port.at[i];
 
-		if (!loses_service(c, n, rule))
+		if (!loses_service(c, n, rule, p))
 			continue;
 		note(out, &n->where, "nat", n->name);
 		fprintf(out,
@@ -396,6 +420,12 @@ static void notes_services(const struct conf *c, const struct conf_nat *n, FILE 
 			"without these\n",
 			rule->name, p->min, p->max);
 	}
+}
+
+static void notes_services(const struct conf *c, const struct conf_nat *n, FILE *out)
+{
+	for (const struct conf_rule *rule = c->rules; rule < c->rules + c->n_rules; rule++)
+		note_service(c, n, rule, out);
 }
 
 static void notes_source(const struct conf *c, const struct conf_nat *n, FILE *out)

@@ -125,6 +125,11 @@ static void mirror_policy(const struct conf *c, unsigned int i, config_setting_t
 	first_only(item);
 }
 
+static void mirror_nothing(const struct conf *c, unsigned int i, config_setting_t *item)
+{
+	(void)c, (void)i, (void)item;
+}
+
 static void mirror_tunnel(const struct conf *c, unsigned int i, config_setting_t *item)
 {
 	(void)c, (void)i;
@@ -285,6 +290,40 @@ static void print_notes(const struct printing *p)
 				p->c->policies[i].name);
 }
 
+static bool has_alias(const config_setting_t *s, const char *alias)
+{
+	const char *text = config_setting_get_string(s);
+	bool found = text != NULL && text[0] == '@' && strcmp(text + 1, alias) == 0;
+
+	for (int i = 0; !found && i < config_setting_length(s); i++)
+		found = has_alias(config_setting_get_elem(s, (unsigned int)i), alias);
+	return found;
+}
+
+// Aliases that the printed policies use.
+static bool *aliases_choose(const struct printing *p)
+{
+	const struct conf *c = p->c;
+	bool *chosen = conf_alloc(c->n_aliases + 1, sizeof(chosen[0]));
+
+	for (unsigned int i = 0; i < c->n_aliases; i++)
+		for (unsigned int k = 0; k < c->n_policies && !chosen[i]; k++)
+			chosen[i] = p->end[k] && has_alias(conf_tree_item(c->tree, CONF_POLICY, k),
+							 c->aliases[i].name);
+	return chosen;
+}
+
+static void print_aliases(const struct printing *p, config_setting_t *root)
+{
+	const bool *chosen = aliases_choose(p);
+
+	for (unsigned int i = 0; i < p->c->n_aliases; i++)
+		if (chosen[i]) {
+			print_mirrored(p->c, p->out, root, "aliases", mirror_nothing, NULL, chosen);
+			return;
+		}
+}
+
 static void print_peer(void *arg)
 {
 	struct printing *p = arg;
@@ -301,6 +340,7 @@ static void print_peer(void *arg)
 	config_init(&peer);
 	root = config_root_setting(&peer);
 	print_notes(p);
+	print_aliases(p, root);
 	print_mirrored(c, p->out, root, "sas", mirror_sa, c->tree->key_files, p->sa);
 	print_mirrored(c, p->out, root, "policies", mirror_policy, NULL, p->end);
 	print_mirrored(c, p->out, root, "tunnels", mirror_tunnel, NULL, p->end + c->n_policies);

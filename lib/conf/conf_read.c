@@ -83,7 +83,8 @@ static const char *allowed_shape(const struct conf_option *o)
 
 static void reject_kind(struct conf_reader *r, const struct conf_option *o, config_setting_t *s)
 {
-	bool quote = o->shape == CONF_VALUE && o->type->kinds == CONF_KIND(CONFIG_TYPE_STRING) &&
+	bool quote = (o->shape == CONF_VALUE || o->shape == CONF_MANY) &&
+		     o->type->kinds == CONF_KIND(CONFIG_TYPE_STRING) &&
 		     config_setting_is_number(s) && strncmp(o->type->allowed, "a string", 8) != 0;
 
 	conf_err(r, s, "is %s, must be %s%s", kind_name(s), allowed_shape(o),
@@ -125,14 +126,14 @@ static const char *text_of(const struct conf_option *o, const config_setting_t *
 	}
 }
 
-static void read_value(
+void conf_read_value(
 	struct conf_reader *r, const struct conf_option *o, config_setting_t *s, void *field)
 {
 	const char *text = text_of(o, s);
 
 	if (text != NULL)
 		o->type->parse(&(struct conf_value){r, o, s, text, field});
-	else if (o->shape == CONF_ARRAY)
+	else if (o->shape == CONF_ARRAY || (o->shape == CONF_MANY && s->name == NULL))
 		conf_err(r, s, "element is %s, must be %s", kind_name(s), conf_allowed(o));
 	else
 		reject_kind(r, o, s);
@@ -163,7 +164,8 @@ static void read_array(
 		return;
 	memset(base + o->offset, 0, n * o->size);
 	for (unsigned int i = 0; i < n; i++)
-		read_value(r, o, config_setting_get_elem(s, i), base + o->offset + i * o->size);
+		conf_read_value(
+			r, o, config_setting_get_elem(s, i), base + o->offset + i * o->size);
 	memcpy(base + o->count_offset, &n, sizeof(n));
 }
 
@@ -203,7 +205,10 @@ static void read_option(
 {
 	switch (o->shape) {
 	case CONF_VALUE:
-		read_value(r, o, s, base + o->offset);
+		conf_read_value(r, o, s, base + o->offset);
+		break;
+	case CONF_MANY:
+		conf_read_values(r, o, s, base);
 		break;
 	case CONF_ARRAY:
 		read_array(r, o, s, base);
@@ -228,6 +233,10 @@ static void set_default(struct conf_reader *r, const struct conf_option *o, char
 		conf_read_group(r, o->options, NULL, base + o->part);
 	if (o->def == NULL)
 		return;
+	if (o->shape == CONF_MANY) {
+		conf_read_values(r, o, NULL, base);
+		return;
+	}
 	o->type->parse(&(struct conf_value){r, o, NULL, o->def, base + o->offset});
 	if (o->shape == CONF_ARRAY)
 		memcpy(base + o->count_offset, &one, sizeof(one));

@@ -21,6 +21,8 @@
 #define HOPS                        TYPE(hops), .options = conf_hop_options
 #define AKA(words, value)           .aka = (words), value
 #define ARRAY(lo, hi, value)        .shape = CONF_ARRAY, .n_min = (lo), .n_max = (hi), value
+#define MANY(value)                 .shape = CONF_MANY, .n_min = 1, .n_max = CONF_VALUES_MAX, value
+#define MANY_OF(value, list)        MANY(value), .alias = offsetof(struct conf_alias, list)
 
 #define DEFAULT(text) .def = (text)
 #define REQUIRED      .required = true
@@ -39,7 +41,10 @@
 #define PORTS_AT(owner, member)         SAME(owner, member)
 #define ELEMENTS(owner, type, member, max, count)                                                  \
 	SAME(owner, member[0]), .count_offset = offsetof(struct owner, count)
-#define NO_FIELD .size = 0
+#define SAME_VALUES(owner, member)                                                                 \
+	.offset = offsetof(struct owner, member), .size = sizeof(((struct owner *)0)->member.at[0])
+#define VALUES_AT(owner, type, member) SAME_VALUES(owner, member)
+#define NO_FIELD                       .size = 0
 #define DERIVED(...)
 
 #define OPTION(name_, value, def_, change, at, help_)                                              \
@@ -216,6 +221,8 @@ bool conf_option_equal(const struct conf_option *o, const void *base_a, const vo
 	const char *a = base_a, *b = base_b;
 	unsigned int n = 1, m = 1;
 
+	if (o->shape == CONF_MANY)
+		return conf_values_equal(o, a, b);
 	if (o->shape == CONF_ARRAY) {
 		memcpy(&n, a + o->count_offset, sizeof(n));
 		memcpy(&m, b + o->count_offset, sizeof(m));

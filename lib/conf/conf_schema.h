@@ -43,6 +43,7 @@ struct conf_type {
 enum conf_shape {
 	CONF_VALUE,
 	CONF_ARRAY, // of values; they lie in the struct, one after the other
+	CONF_MANY,  // one value or a list of them, in memory of their own: CONF_VALUES()
 	CONF_GROUP, // of settings, whose fields are in the same struct, or in a part of it
 	CONF_LIST,  // of groups; they lie in memory of their own
 };
@@ -62,10 +63,12 @@ struct conf_option {
 	uint32_t min, max;  // of an integer; no range if both are 0
 	const char *const *choices; // of conf_type_choice and conf_type_engine; NULL after the last
 	unsigned int n_min, n_max;  // elements of an array or list
-	size_t offset, size;        // the field; of an array: its first element
-	size_t count_offset;        // unsigned int: the number of elements
-	size_t part;                // of a group with a struct of its own: where that is
-	const char *help;           // for docs/configuration.md
+	size_t offset, size; // the field; of an array: its first element; of values: one's size
+	size_t count_offset; // unsigned int: the number of elements
+	size_t part;         // of a group with a struct of its own: where that is
+	size_t alias; // of CONF_MANY: the values of struct conf_alias that a name stands for; 0:
+		      // none
+	const char *help; // for docs/configuration.md
 };
 
 // Where the value of an option goes.
@@ -137,12 +140,28 @@ const char *conf_identity(enum conf_kind kind, const config_setting_t *item);
 // A text in an element; "" if there is none, which is reported elsewhere.
 const char *conf_text_in(const config_setting_t *item, const char *name);
 
+// conf_values.c
+
+// Values of any type.
+CONF_VALUES(conf_values, void);
+
+// Reads one value or a list of them, with those of aliases, or (s NULL) the default.
+void conf_read_values(
+	struct conf_reader *r, const struct conf_option *o, config_setting_t *s, char *base);
+
+// Whether an option of CONF_MANY has the same values in both structs.
+bool conf_values_equal(const struct conf_option *o, const char *base_a, const char *base_b);
+
 // conf_read.c
 
 // Reads a group's settings, and the defaults of missing ones, into the struct at base. Without a
 // group (NULL): the defaults.
 void conf_read_group(struct conf_reader *r, const struct conf_option *options,
 	config_setting_t *group, void *base);
+
+// Reads one value, of a setting or of an element of it.
+void conf_read_value(
+	struct conf_reader *r, const struct conf_option *o, config_setting_t *s, void *field);
 
 // Reads the setting of this name at the top if it is there.
 void conf_read_setting(struct conf_reader *r, const char *name);

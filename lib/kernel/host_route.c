@@ -9,9 +9,24 @@ static bool covers(const struct ip_prefix *outer, const struct ip_prefix *inner)
 	       ip_addr_family(&outer->addr) == ip_addr_family(&inner->addr);
 }
 
+static bool any_covers(const struct conf_prefixes *outer, const struct ip_prefix *inner)
+{
+	bool found = false;
+
+	for (unsigned int i = 0; i < outer->n; i++)
+		found |= covers(&outer->at[i], inner);
+	return found;
+}
+
+// Whether neither end was given.
+static bool is_for_all(const struct conf_policy *p)
+{
+	return p->family == IP_ANY && p->remote.n == 1;
+}
+
 // An own address that the kernel has and the policy covers, preferably of the port. NULL: none.
-static const struct ip_addr *address_of(
-	const struct conf *conf, const struct conf_policy *policy, unsigned int port)
+static const struct ip_addr *address_of(const struct conf *conf, const struct conf_policy *policy,
+	enum ip_family family, unsigned int port)
 {
 	for (unsigned int i = 0; i < conf->n_ports; i++) {
 		const struct conf_port *c = &conf->ports[(port + i) % conf->n_ports];
@@ -19,8 +34,8 @@ static const struct ip_addr *address_of(
 		for (unsigned int a = 0; c->host != NULL && a < c->n_addrs; a++) {
 			const struct ip_addr *own = &c->addrs[a].addr;
 
-			if (ip_addr_family(own) == policy->family &&
-				ip_prefix_contains(&policy->local, own) &&
+			if (ip_addr_family(own) == family &&
+				conf_prefixes_contain(&policy->local, own) &&
 				!ip_addr_is_link_local(own))
 				return own;
 		}
@@ -37,9 +52,9 @@ static const struct conf_policy *tunnel_to(const struct conf *conf, const struct
 		const struct conf_policy *p = &conf->policies[i];
 		const struct ip_addr *own;
 
-		if (p->action != SPD_PROTECT || p->family == IP_ANY || !covers(&p->remote, to))
+		if (p->action != SPD_PROTECT || is_for_all(p) || !any_covers(&p->remote, to))
 			continue;
-		own = address_of(conf, p, port);
+		own = address_of(conf, p, ip_addr_family(&to->addr), port);
 		if (own == NULL)
 			continue;
 		*source = *own;
@@ -88,12 +103,22 @@ static bool is_same(const struct ip_prefix *a, const struct ip_prefix *b)
 	return a->len == b->len && ip_addr_equal(&a->addr, &b->addr);
 }
 
+static bool has_prefix(const struct conf_prefixes *all, const struct ip_prefix *p)
+{
+	bool found = false;
+
+	for (unsigned int i = 0; i < all->n; i++)
+		found |= is_same(&all->at[i], p);
+	return found;
+}
+
 // Whether an earlier policy is about the same network.
-static bool is_repeated(const struct conf *conf, unsigned int policy)
+static bool is_repeated(
+	const struct conf *conf, unsigned int policy, const struct ip_prefix *remote)
 {
 	for (unsigned int i = 0; i < policy; i++)
 		if (conf->policies[i].action == SPD_PROTECT &&
-			is_same(&conf->policies[i].remote, &conf->policies[policy].remote))
+			has_prefix(&conf->policies[i].remote, remote))
 			return true;
 	return false;
 }
@@ -163,6 +188,26 @@ static bool by_hop(const struct conf *conf, const struct conf_route *c, struct h
 	return false;
 }
 
+// The route to a network of a policy that protects, if the configuration's route there is a wider
+// one.
+static void into_policy(const struct conf *conf, unsigned int policy,
+	const struct ip_prefix *remote, void (*add)(void *arg, const struct host_route *route),
+	void *arg)
+{
+	const struct conf_route *c = route_to(conf, remote);
+	struct host_route r = {.to = *remote, .where = conf->policies[policy].where};
+	const struct conf_hop *hop;
+	struct conf_hop one;
+
+	if (c == NULL || is_same(&c->to, remote) || is_repeated(conf, policy, remote))
+		return;
+	hop = hop_of(conf, c, &one);
+	r.via = hop->via;
+	snprintf(r.dev, sizeof(r.dev), "%s", conf->ports[hop->port].host);
+	if (tunnel_to(conf, remote, hop->port, &r.source) != NULL)
+		add(arg, &r);
+}
+
 void host_routes_each(
 	const struct conf *conf, void (*add)(void *arg, const struct host_route *route), void *arg)
 {
@@ -176,18 +221,8 @@ void host_routes_each(
 	}
 	for (unsigned int i = 0; i < conf->n_policies; i++) {
 		const struct conf_policy *p = &conf->policies[i];
-		const struct conf_route *c =
-			p->action == SPD_PROTECT ? route_to(conf, &p->remote) : NULL;
-		struct host_route r = {.to = p->remote, .where = p->where};
-		const struct conf_hop *hop;
-		struct conf_hop one;
 
-		if (c == NULL || is_same(&c->to, &p->remote) || is_repeated(conf, i))
-			continue;
-		hop = hop_of(conf, c, &one);
-		r.via = hop->via;
-		snprintf(r.dev, sizeof(r.dev), "%s", conf->ports[hop->port].host);
-		if (tunnel_to(conf, &p->remote, hop->port, &r.source) != NULL)
-			add(arg, &r);
+		for (unsigned int k = 0; p->action == SPD_PROTECT && k < p->remote.n; k++)
+			into_policy(conf, i, &p->remote.at[k], add, arg);
 	}
 }

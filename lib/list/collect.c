@@ -236,6 +236,18 @@ bool collect_tunnels(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
+// Lists and aliases of a policy of the configuration.
+static void texts_fill(struct policies_view *v, const struct conf_policy *conf)
+{
+	v->local.prefixes = &conf->local;
+	v->local.prefix_text = conf->local.text;
+	v->local.proto_text = conf->proto.text;
+	v->local.ports_text = conf->local_port.text;
+	v->remote.prefixes = &conf->remote;
+	v->remote.prefix_text = conf->remote.text;
+	v->remote.ports_text = conf->remote_port.text;
+}
+
 bool collect_policies(void *view, const struct control *c, unsigned int i)
 {
 	const struct snapshot *s = c->snapshot;
@@ -251,11 +263,19 @@ bool collect_policies(void *view, const struct control *c, unsigned int i)
 	*v = (struct policies_view){
 		.action = spd_action_names[p->action],
 		.out = out != NULL ? out->sa.live.name : "",
-		.local = {p->local, p->family, p->proto, p->local_port},
-		.remote = {p->remote, p->family, p->proto, p->remote_port},
+		.local = {.prefix = p->local,
+			.family = p->family,
+			.proto = p->proto,
+			.ports = p->local_port},
+		.remote = {.prefix = p->remote,
+			.family = p->family,
+			.proto = p->proto,
+			.ports = p->remote_port},
 		.did = decisions_sum(s->objects->decisions[DECIDER_POLICY], p->number),
 	};
 	snprintf(v->name, sizeof(v->name), "%s", p->name);
+	if (p->number <= SPD_MAX)
+		texts_fill(v, &c->conf->policies[spd_place(s->spd, p)]);
 	names_in(v->in, c, p);
 	return true;
 }

@@ -17,6 +17,20 @@ static const char *rule_port(const struct snapshot *s, uint32_t port)
 static const struct end_view any_end = {
 	.family = IP_ANY, .proto = PROTO_ANY, .ports = {0, ACL_PORT_OPAQUE}};
 
+static struct end_view source_of(const struct classifier_match *m, const struct conf_match *conf)
+{
+	return (struct end_view){m->source, m->family, m->proto, m->source_port, conf->source.text,
+		conf->proto.text, conf->source_port.text, &conf->source};
+}
+
+static struct end_view destination_of(
+	const struct classifier_match *m, const struct conf_match *conf)
+{
+	return (struct end_view){m->destination, m->family, m->proto, m->destination_port,
+		conf->destination.text, conf->proto.text, conf->destination_port.text,
+		&conf->destination};
+}
+
 bool collect_rules(void *view, const struct control *c, unsigned int i)
 {
 	const struct snapshot *s = c->snapshot;
@@ -37,11 +51,8 @@ bool collect_rules(void *view, const struct control *c, unsigned int i)
 		.in = rule_port(s, last ? CLASSIFIER_ANY : r->match.in),
 		.out = rule_port(s, last ? CLASSIFIER_ANY : r->match.out),
 		.tunnel = last ? "" : c->conf->rules[i].tunnel,
-		.source = last ? any_end
-			       : (struct end_view){m->source, m->family, m->proto, m->source_port},
-		.destination = last ? any_end
-				    : (struct end_view){m->destination, m->family, m->proto,
-					      m->destination_port},
+		.source = last ? any_end : source_of(m, &c->conf->rules[i].match),
+		.destination = last ? any_end : destination_of(m, &c->conf->rules[i].match),
 		.did = decisions_sum(s->objects->decisions[DECIDER_RULE], r->number),
 	};
 	snprintf(v->name, sizeof(v->name), "%s", r->name);
@@ -94,8 +105,8 @@ bool collect_nat(void *view, const struct control *c, unsigned int i)
 		.action = nat_action_names[r->action],
 		.in = rule_port(s, m->in),
 		.out = rule_port(s, m->out),
-		.source = {m->source, m->family, m->proto, m->source_port},
-		.destination = {m->destination, m->family, m->proto, m->destination_port},
+		.source = source_of(m, &c->conf->nat[i].match),
+		.destination = destination_of(m, &c->conf->nat[i].match),
 		.did = decisions_sum(s->objects->decisions[DECIDER_NAT], r->number),
 	};
 	snprintf(v->name, sizeof(v->name), "%s", r->name);

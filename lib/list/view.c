@@ -41,6 +41,7 @@ static const char *burst_size(unsigned int i)
 #define PREFIX(member)      VALUE_PREFIX, member
 #define SELECTOR(member)    VALUE_SELECTOR, member
 #define PROTO(member)       VALUE_PROTO, member
+#define PROTOS(member)      VALUE_PROTOS, member
 #define PORTS(member)       VALUE_PORTS, member
 #define ICMP(member)        VALUE_ICMP, member
 #define DROPS(member)       VALUE_DROPS, member
@@ -111,6 +112,29 @@ static const char *number_text(char text[VIEW_TEXT_MAX], uint64_t value)
 	return text;
 }
 
+// Elements of a list as far as there is room, and how many more there are.
+static const char *list_text(char text[VIEW_TEXT_MAX], const char *list)
+{
+	size_t len = VIEW_TEXT_MAX - sizeof(",+1024");
+	unsigned int more = 0;
+
+	if (strlen(list) < VIEW_TEXT_MAX)
+		return list;
+	while (len > 0 && list[len] != ',')
+		len--;
+	for (const char *c = list + len; *c != '\0'; c++)
+		more += *c == ',';
+	snprintf(text, VIEW_TEXT_MAX, "%.*s,+%u", (int)len, list, more);
+	return text;
+}
+
+static const char *end_prefix_text(char text[VIEW_TEXT_MAX], const struct end_view *e)
+{
+	if (e->prefix_text != NULL)
+		return list_text(text, e->prefix_text);
+	return e->family == IP_ANY ? "any" : ip_prefix_format(text, &e->prefix);
+}
+
 // The range of an end is one of ports, or of ICMP types and codes: the other is shown as any.
 static const struct acl_port_range any_port = {0, ACL_PORT_OPAQUE};
 
@@ -120,6 +144,8 @@ static const char *ports_text(char text[VIEW_TEXT_MAX], const struct end_view *e
 
 	if (r->max == ACL_PORT_OPAQUE)
 		return "any";
+	if (e->ports_text != NULL)
+		return list_text(text, e->ports_text);
 	snprintf(text, VIEW_TEXT_MAX, r->min == r->max ? "%" PRIu32 : "%" PRIu32 "-%" PRIu32,
 		r->min, r->max);
 	return text;
@@ -135,6 +161,8 @@ static const char *icmp_text(char text[VIEW_TEXT_MAX], const struct end_view *e)
 		return "none";
 	if (r->max == ACL_PORT_OPAQUE)
 		return "any";
+	if (e->ports_text != NULL)
+		return list_text(text, e->ports_text);
 	if (type != last)
 		snprintf(text, VIEW_TEXT_MAX, "%u-%u", type, last);
 	else if (r->max - r->min == UINT8_MAX)
@@ -172,9 +200,12 @@ const char *view_text(char text[VIEW_TEXT_MAX], const struct view_field *f, cons
 	case VALUE_PREFIX:
 		return ip_prefix_format(text, at);
 	case VALUE_SELECTOR:
-		return end->family == IP_ANY ? "any" : ip_prefix_format(text, &end->prefix);
+		return end_prefix_text(text, end);
 	case VALUE_PROTO:
 		return proto_format(text, *(const uint16_t *)at);
+	case VALUE_PROTOS:
+		return end->proto_text != NULL ? list_text(text, end->proto_text)
+					       : proto_format(text, end->proto);
 	case VALUE_PORTS:
 		return ports_text(text, end);
 	case VALUE_ICMP:
@@ -223,7 +254,9 @@ static bool overlaps(const struct view_field *f, const void *view, const struct 
 	case VALUE_PREFIX:
 		return ip_prefix_overlaps(p, at);
 	case VALUE_SELECTOR:
-		return end->family == IP_ANY || ip_prefix_overlaps(p, &end->prefix);
+		return end->prefixes != NULL
+			       ? conf_prefixes_overlap(end->prefixes, p)
+			       : end->family == IP_ANY || ip_prefix_overlaps(p, &end->prefix);
 	case VALUE_ADDRESSES:
 		return port_overlaps(((const struct ports_view *)view)->port, p);
 	default:

@@ -24,12 +24,15 @@ struct device_counts {
 	uint64_t tx_packets, tx_bytes, tx_errors;
 };
 
-// One end of the packets of a policy or rule.
+// One end of the packets of a policy or rule. The values of lists and aliases are also as they are
+// written in the configuration, or NULL.
 struct end_view {
 	struct ip_prefix prefix;
 	enum ip_family family;
 	uint16_t proto;              // above UINT8_MAX: any
 	struct acl_port_range ports; // or types and codes of ICMP
+	const char *prefix_text, *proto_text, *ports_text;
+	const struct conf_prefixes *prefixes; // all of them; NULL: the one above
 };
 
 // clang-format off
@@ -46,6 +49,7 @@ struct end_view {
 #define VIEW_PROTO(member)       uint16_t member;
 #define VIEW_DROPS(member)       uint64_t member[DROP_COUNT];
 #define VIEW_OF(...)
+#define VIEW_PROTOS              VIEW_OF
 #define VIEW_PORTS               VIEW_OF
 #define VIEW_ICMP                VIEW_OF
 #define VIEW_ADDRESSES           VIEW_OF
@@ -70,6 +74,7 @@ enum view_value {
 	VALUE_PREFIX,
 	VALUE_SELECTOR,
 	VALUE_PROTO,
+	VALUE_PROTOS,
 	VALUE_PORTS,
 	VALUE_ICMP,
 	VALUE_ADDRESSES,
@@ -121,10 +126,10 @@ union any_view {
 #include "field.def"
 };
 
-#define VIEW_TEXT_MAX 64
+#define VIEW_TEXT_MAX 128
 
-// The value of a field as text: the value's own, or in text. An absent number is "-". "" if it is
-// an array or object.
+// The value of a field as text: the value's own, or in text. An absent number is "-". Of a long
+// list the first elements, and how many follow: "10.1.0.0/24,+99". "" if it is an array or object.
 const char *view_text(char text[VIEW_TEXT_MAX], const struct view_field *f, const void *view);
 
 // Whether the value of a field is, as text, the one that is wanted ("-": none), or one of its

@@ -152,6 +152,49 @@ static void test_policies_count_by_worker(void **state)
 	gateway_free(g);
 }
 
+// A policy with lists is one: it has one counter, whichever of its values match, and they alone do.
+static void test_lists(void **state)
+{
+	static const char policies[] =
+		", { name = \"many\"; local = [ \"10.1.0.0/25\", \"10.1.0.128/26\" ]; proto = [ "
+		"\"udp\", \"tcp\" ];"
+		"    remote = [ \"@branches\", \"10.9.2.0/24\" ]; remote_port = [ \"53\", "
+		"\"1000-1009\" ];"
+		"    action = \"protect\"; out = \"to-b\"; in = \"from-b\"; }";
+	static const char aliases[] = "aliases = ( { name = \"branches\"; prefixes = [ "
+				      "\"10.9.0.0/24\", \"10.9.1.0/24\" ]; } );\n";
+	static const struct {
+		struct ipv4 ip;
+		enum drop drop;
+	} rows[] = {
+		{FROM_TO("10.1.0.5", "10.9.0.5", .dport = 53), DROP_NONE},
+		{FROM_TO("10.1.0.130", "10.9.1.5", .dport = 1004), DROP_NONE},
+		{FROM_TO("10.1.0.5", "10.9.2.5", .proto = IPPROTO_TCP, .dport = 53), DROP_NONE},
+		{FROM_TO("10.1.0.200", "10.9.0.5", .dport = 53), DROP_NO_POLICY},
+		{FROM_TO("10.1.0.5", "10.9.3.5", .dport = 53), DROP_NO_POLICY},
+		{FROM_TO("10.1.0.5", "10.9.0.5", .dport = 54), DROP_NO_POLICY},
+		{FROM_TO("10.1.0.5", "10.9.0.5", .proto = 132, .dport = 53), DROP_NO_POLICY},
+	};
+	struct gateway *g = site_a((struct site){.policies = policies, .more = aliases});
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct frame f = frame_ip(LAN, rows[i].ip);
+
+		if (rows[i].drop != DROP_NONE)
+			gateway_expect_drop(g, &f, rows[i].drop);
+		else
+			gateway_expect_sent(g, &f, WAN);
+	}
+
+	struct frame in = frame_ip(WAN, (struct ipv4)FROM_TO("10.9.2.5", "10.1.0.5", .sport = 53));
+
+	gateway_expect_drop(g, &in, DROP_CLEAR_TEXT);
+	assert_int_equal(gateway_policy_decided(g, "many").asked, 4);
+	assert_int_equal(gateway_sa_counted(g, "to-b")->packets, 3);
+	gateway_free(g);
+}
+
 // Types and codes of ICMP are matched, also for packets of an existing flow; errors about packets
 // that a policy protects follow that policy.
 static void test_icmp(void **state)
@@ -227,6 +270,7 @@ int main(void)
 		pipeline_test(test_from_inside),
 		pipeline_test(test_from_outside),
 		pipeline_test(test_policies_count_by_worker),
+		pipeline_test(test_lists),
 		pipeline_test(test_icmp),
 		pipeline_test(test_sides),
 	};

@@ -314,9 +314,9 @@ static void test_refused(void **state)
 	refuse("# nothing\n\n ; ;", "argument:1: no change is given\n");
 	refuse("sas add {}", "argument:1: unknown object \"sas\", did you mean \"sa\"?\n");
 	refuse("port add {}", "argument:1: unknown object \"port\", must be "
-			      "one of sa, policy, tunnel, rule, nat, group, neighbour, route\n");
+			      "one of sa, policy, tunnel, rule, nat, group, alias, neighbour, route\n");
 	refuse("x", "argument:1: unknown object \"x\", must be one of sa, "
-		    "policy, tunnel, rule, nat, group, neighbour, route\n");
+		    "policy, tunnel, rule, nat, group, alias, neighbour, route\n");
 	refuse("sa", "argument:1: sa: expected one of add, set, del\n");
 	refuse("sa delete x",
 		"argument:1: unknown change \"delete\", must be one of add, set, del\n");
@@ -350,7 +350,7 @@ static void test_refused(void **state)
 		"argument:2: \"x.conf\" cannot be included here, must be in the file\n");
 	refuse("xx b c d e f g h i j",
 		"argument:1: unknown object \"xx\", "
-		"must be one of sa, policy, tunnel, rule, nat, group, neighbour, route\n");
+		"must be one of sa, policy, tunnel, rule, nat, group, alias, neighbour, route\n");
 }
 
 // The same checks as for a file, with the same messages.

@@ -316,7 +316,7 @@ static void test_configuration(void **state)
 		"change:1: policy \"site-b\": priority: is for requests of an IKE daemon only\n"
 		"change:1: policy \"site-b\": reqid: is for requests of an IKE daemon only\n");
 	refuse_change("flush", "change:1: unknown object \"flush\", must be one of sa, policy, "
-			       "tunnel, rule, nat, group, neighbour, route\n");
+			       "tunnel, rule, nat, group, alias, neighbour, route\n");
 }
 
 // The group ike, without and with which the sample runs.

@@ -253,7 +253,7 @@ static void test_peer(void **state)
 	assert_int_equal(peer->sas[1].opt.direction, SA_OUT);
 	assert_int_equal(peer->sas[1].opt.udp_local_port, 4501);
 	assert_int_equal(peer->sas[1].opt.udp_remote_port, 4500);
-	assert_int_equal(peer->policies[0].local_port.min, 53);
+	assert_int_equal(peer->policies[0].local_port.at[0].min, 53);
 	assert_int_equal(peer->policies[0].sa_out, 1);
 	assert_int_equal(peer->policies[0].sa_in[0], 0);
 	assert_int_equal(peer->policies[1].action, SPD_DISCARD);

@@ -16,13 +16,13 @@ static void test_rules(void **state)
 	assert_int_equal(r[0].where.line, 52);
 	assert_string_equal(r[0].name, "one");
 	assert_int_equal(r[0].action, RULE_ACCEPT);
-	check_prefix(&r[0].match.source, "10.1.0.0/24");
-	check_prefix(&r[0].match.destination, "10.2.0.7/32");
-	assert_int_equal(r[0].match.proto, 6);
-	assert_int_equal(r[0].match.source_port.min, 1024);
-	assert_int_equal(r[0].match.source_port.max, 65535);
-	assert_int_equal(r[0].match.destination_port.min, 22);
-	assert_int_equal(r[0].match.destination_port.max, 22);
+	check_prefix(&r[0].match.source.at[0], "10.1.0.0/24");
+	check_prefix(&r[0].match.destination.at[0], "10.2.0.7/32");
+	assert_int_equal(r[0].match.proto.at[0], 6);
+	assert_int_equal(r[0].match.source_port.at[0].min, 1024);
+	assert_int_equal(r[0].match.source_port.at[0].max, 65535);
+	assert_int_equal(r[0].match.destination_port.at[0].min, 22);
+	assert_int_equal(r[0].match.destination_port.at[0].max, 22);
 	assert_int_equal(r[0].match.in, 0);
 	assert_int_equal(r[0].match.out, 1);
 	assert_string_equal(r[0].tunnel, "b");
@@ -34,11 +34,11 @@ static void test_rules(void **state)
 	assert_true(r[0].log);
 
 	assert_int_equal(r[1].action, RULE_DROP);
-	check_prefix(&r[1].match.destination, "0.0.0.0/0");
-	assert_int_equal(r[1].match.source_port.min, 0x300); // type 3, codes 0 to 4
-	assert_int_equal(r[1].match.source_port.max, 0x304);
-	assert_int_equal(r[1].match.destination_port.min, 0);
-	assert_int_equal(r[1].match.destination_port.max, 65535);
+	check_prefix(&r[1].match.destination.at[0], "0.0.0.0/0");
+	assert_int_equal(r[1].match.source_port.at[0].min, 0x300); // type 3, codes 0 to 4
+	assert_int_equal(r[1].match.source_port.at[0].max, 0x304);
+	assert_int_equal(r[1].match.destination_port.at[0].min, 0);
+	assert_int_equal(r[1].match.destination_port.at[0].max, 65535);
 	assert_int_equal(r[1].match.in, CONF_PORT_ANY);
 	assert_int_equal(r[1].match.out, CONF_PORT_ANY);
 	assert_int_equal(r[1].n_tunnels, 1); // by its SA
@@ -46,9 +46,9 @@ static void test_rules(void **state)
 	assert_int_equal(r[1].n_states, 4);
 	assert_false(r[1].log);
 
-	check_prefix(&r[2].match.source, "::/0");
-	check_prefix(&r[2].match.destination, "::/0");
-	assert_int_equal(r[2].match.proto, PROTO_ANY);
+	check_prefix(&r[2].match.source.at[0], "::/0");
+	check_prefix(&r[2].match.destination.at[0], "::/0");
+	assert_int_equal(r[2].match.proto.at[0], PROTO_ANY);
 	assert_string_equal(r[2].tunnel, "");
 	assert_int_equal(r[2].n_tunnels, 0);
 	assert_int_equal(r[2].n_states, 3); // to accept does not include invalid packets
@@ -95,7 +95,7 @@ static void test_nat(void **state)
 	assert_string_equal(n[0].name, "one");
 	assert_int_equal(n[0].action, NAT_SOURCE);
 	assert_int_equal(n[0].end, NAT_FROM);
-	check_prefix(&n[0].match.source, "10.1.0.0/24");
+	check_prefix(&n[0].match.source.at[0], "10.1.0.0/24");
 	assert_int_equal(n[0].match.in, 0);
 	assert_int_equal(n[0].match.out, 1);
 	check_addr(&n[0].to.first, "192.0.2.8");
@@ -115,8 +115,8 @@ static void test_nat(void **state)
 	assert_int_equal(n[4].to_port.min, 0);
 	// Its packets are of the family of the new address, of protocols with ports or others.
 	assert_int_equal(n[5].match.family, IP_V4);
-	check_prefix(&n[5].match.source, "0.0.0.0/0");
-	assert_int_equal(n[5].match.proto, PROTO_ANY);
+	check_prefix(&n[5].match.source.at[0], "0.0.0.0/0");
+	assert_int_equal(n[5].match.proto.at[0], PROTO_ANY);
 	assert_int_equal(n[5].to_port.max, 3001);
 	conf_free(c);
 }

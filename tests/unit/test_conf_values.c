@@ -2,6 +2,7 @@
 // The values of an accepted configuration.
 #include <unistd.h>
 
+#include "conf_change.h"
 #include "conf_dir.h"
 #include "test.h"
 
@@ -297,26 +298,26 @@ static void test_policies(void **state)
 
 	assert_string_equal(p[0].name, "dns");
 	assert_int_equal(p[0].action, SPD_BYPASS);
-	check_prefix(&p[0].local, "10.1.0.7/32");
-	check_prefix(&p[0].remote, "10.2.0.0/16");
-	assert_int_equal(p[0].proto, 17);
-	assert_int_equal(p[0].local_port.min, 53);
-	assert_int_equal(p[0].local_port.max, 53);
-	assert_int_equal(p[0].remote_port.min, 1024);
-	assert_int_equal(p[0].remote_port.max, 65535);
+	check_prefix(&p[0].local.at[0], "10.1.0.7/32");
+	check_prefix(&p[0].remote.at[0], "10.2.0.0/16");
+	assert_int_equal(p[0].proto.at[0], 17);
+	assert_int_equal(p[0].local_port.at[0].min, 53);
+	assert_int_equal(p[0].local_port.at[0].max, 53);
+	assert_int_equal(p[0].remote_port.at[0].min, 1024);
+	assert_int_equal(p[0].remote_port.at[0].max, 65535);
 
 	assert_int_equal(p[1].action, SPD_PROTECT);
-	check_prefix(&p[1].remote, "0.0.0.0/0");
-	assert_int_equal(p[1].proto, PROTO_ANY);
-	assert_int_equal(p[1].local_port.min, 0);
-	assert_int_equal(p[1].local_port.max, 65535);
+	check_prefix(&p[1].remote.at[0], "0.0.0.0/0");
+	assert_int_equal(p[1].proto.at[0], PROTO_ANY);
+	assert_int_equal(p[1].local_port.at[0].min, 0);
+	assert_int_equal(p[1].local_port.at[0].max, 65535);
 	assert_int_equal(p[1].sa_out, 0);
 	assert_int_equal(p[1].sa_in[0], 1);
 	assert_false(p[1].errors_trusted);
 	assert_int_equal(p[1].mss_clamp, CONF_MSS_AUTO);
 
-	check_prefix(&p[2].local, "0.0.0.0/0");
-	assert_int_equal(p[2].proto, 6);
+	check_prefix(&p[2].local.at[0], "0.0.0.0/0");
+	assert_int_equal(p[2].proto.at[0], 6);
 	assert_int_equal(p[2].sa_out, 2);
 	assert_int_equal(p[2].sa_in[0], 3);
 	assert_true(p[2].errors_trusted);
@@ -324,12 +325,70 @@ static void test_policies(void **state)
 
 	assert_int_equal(p[3].action, SPD_DISCARD);
 	assert_int_equal(p[3].mss_clamp, 0);
-	check_prefix(&p[3].local, "::/0");
-	check_prefix(&p[3].remote, "::/0");
+	check_prefix(&p[3].local.at[0], "::/0");
+	check_prefix(&p[3].remote.at[0], "::/0");
 	conf_free(c);
 }
 
 // An SA stands for every policy that sends or receives by it.
+// Values are sorted with those of aliases (prefixes, protos, ports); the text is as it was written.
+static void test_lists(void **state)
+{
+	struct conf *c = conf_dir_load_good("many.conf");
+	const struct conf_policy *p = c->policies;
+
+	(void)state;
+	assert_int_equal(p[0].family, IP_ANY);
+	assert_int_equal(p[0].local.n, 2);
+	assert_int_equal(p[0].remote.n, 3);
+	check_prefix(&p[0].remote.at[0], "10.8.0.0/24");
+	check_prefix(&p[0].remote.at[1], "10.9.0.0/24");
+	check_prefix(&p[0].remote.at[2], "2001:db8:9::/48");
+	assert_string_equal(p[0].remote.text, "@branches,10.8.0.0/24");
+	assert_int_equal(p[0].proto.n, 2);
+	assert_int_equal(p[0].proto.at[0], 6);
+	assert_string_equal(p[0].proto.text, "@both");
+	assert_int_equal(p[0].local_port.n, 3);
+	assert_int_equal(p[0].local_port.at[1].max, 443);
+	assert_string_equal(p[0].local_port.text, "@web,1000-1999");
+
+	assert_int_equal(p[1].family, IP_V4);
+	assert_int_equal(p[1].remote.n, 1);
+	assert_null(p[1].remote.text);
+	check_prefix(&p[1].local.at[0], "0.0.0.0/0");
+
+	assert_int_equal(p[2].remote.n, 2); // everything of both families
+	check_prefix(&p[2].remote.at[0], "::/0");
+	check_prefix(&p[2].remote.at[1], "0.0.0.0/0");
+	assert_int_equal(p[3].local_port.n, 2);
+	conf_free(c);
+}
+
+// The order of values means nothing; a change of an alias is one of all that uses it.
+static void test_changed_lists(void **state)
+{
+	struct conf *c = conf_dir_load_good("many.conf");
+	struct conf *order = conf_dir_load_good("many_order.inc");
+	struct conf *changed = conf_dir_load_good("many_changed.inc");
+	struct conf_changes *none = conf_diff(c, order), *all = conf_diff(c, changed);
+
+	(void)state;
+	assert_int_equal(none->n, 0);
+	assert_int_equal(all->n, 3);
+	assert_int_equal(all->change[0].kind, CONF_ALIAS);
+	assert_string_equal(all->change[0].setting, "prefixes");
+	assert_string_equal(all->change[1].name, "a");
+	assert_string_equal(all->change[1].setting, "remote");
+	assert_null(all->change[1].from);
+	assert_null(all->change[1].to);
+	assert_string_equal(all->change[2].name, "c");
+	conf_changes_free(none);
+	conf_changes_free(all);
+	conf_free(c);
+	conf_free(order);
+	conf_free(changed);
+}
+
 static void check_sample(const char *name)
 {
 	struct conf *c = conf_dir_load_good(name);
@@ -394,6 +453,8 @@ int main(void)
 		cmocka_unit_test(test_routes_and_neighbours),
 		cmocka_unit_test(test_sas),
 		cmocka_unit_test(test_policies),
+		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_changed_lists),
 		cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_current_folder),
 	};
