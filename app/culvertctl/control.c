@@ -210,7 +210,7 @@ enum exit_code answer_print(
 			(int)generation, "revision", (int)revision));
 	printf("%s, generation %u%s%s\n", done, generation, revision > 0 ? ", revision " : "",
 		revision > 0 ? number : "");
-	if (options->confirm != NULL)
+	if (options->confirm != NULL && strstr(answer->text, " waits\n") != NULL)
 		unconfirmed_print(options);
 	return EXIT_OK;
 }

@@ -60,3 +60,10 @@ int file_save(const char *path, const char *text, size_t len)
 	}
 	return sync_directory_of(path);
 }
+
+int file_remove(const char *path)
+{
+	if (unlink(path) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return sync_directory_of(path);
+}

@@ -8,3 +8,7 @@
 // Replaces the file, of mode 0600, by the text, entirely or not at all even if the power fails;
 // once this has returned 0 it is on the disk. Returns 0 or -errno of the system call.
 int file_save(const char *path, const char *text, size_t len);
+
+// Removes the file, if there is one; once this has returned 0 it is gone from the disk. Returns 0
+// or -errno of the system call.
+int file_remove(const char *path);

@@ -200,12 +200,14 @@ struct unconfirmed {
 	uint32_t user;
 	uint64_t end_ms; // when it returns
 	bool of_file;    // it was a reload
+	bool unsaved;    // the file lacks the differences, or changes at run time that it discarded
 };
 
 // See revisions.h.
 struct revisions {
 	struct history history;
 	uint32_t begun;          // the revision that the daemon began with instead of the file
+	bool edited;             // the file has changed since it was not confirmed
 	struct revision waiting; // is not on the disk yet; number 0: there is none
 	unsigned int n_waiting;  // the changes that it has
 	uint64_t write_ms;       // from when on it may be written

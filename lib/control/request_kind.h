@@ -31,6 +31,7 @@ struct request_kind {
 	const char *name;
 	bool changes;
 	const char *source; // word for the revision that it makes; NULL: it makes none
+	bool waits;         // for a confirmation of another change, also without a revision
 	bool ends_wait;     // for a confirmation
 	struct conf *(*make)(struct loading *l, const struct conf *running, FILE *errors);
 	bool (*begin)(struct loading *l); // NULL: nothing. True: the request is done

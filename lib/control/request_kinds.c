@@ -27,6 +27,7 @@ static struct conf *reload_make(struct loading *l, const struct conf *running, F
 
 	if (conf != NULL)
 		loading_compare(l, running, conf, true);
+	l->made.discards = l->n_different > 0;
 	if (!l->incomplete && (l->n_different == 0 || may_discard(l)))
 		return conf;
 	if (conf != NULL && fflush(l->log) == 0)
@@ -157,8 +158,11 @@ static struct conf *rewrite_make(struct loading *l, const struct conf *running, 
 	return NULL;
 }
 
-const struct request_kind request_rewrite = {
-	.name = "rewrite", .changes = true, .make = rewrite_make, .finish = text_finish};
+const struct request_kind request_rewrite = {.name = "rewrite",
+	.changes = true,
+	.waits = true,
+	.make = rewrite_make,
+	.finish = text_finish};
 
 // --- change ---
 

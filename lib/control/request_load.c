@@ -222,8 +222,11 @@ static void draft(struct loading *l)
 // Whether another change waits for its confirmation: this one would be lost if it returned.
 static bool must_wait(const struct loading *l, uint64_t now_ms)
 {
-	return l->kind->source != NULL && (!l->kind->ends_wait || l->terms.confirm_s > 0) &&
-	       revisions_wait(l->at->c, now_ms, l->out);
+	const struct request_kind *kind = l->kind;
+	bool waits = kind->waits ||
+		     (kind->source != NULL && (!kind->ends_wait || l->terms.confirm_s > 0));
+
+	return waits && revisions_wait(l->at->c, now_ms, l->out);
 }
 
 void request_load_begin(const struct request_kind *kind, struct control_request *asked,

@@ -135,7 +135,7 @@ static struct conf *return_make(struct loading *l, const struct conf *running, F
 {
 	const struct unconfirmed *u = &l->at->c->revisions.unconfirmed;
 	struct conf *conf =
-		revisions_read(l->at->c, u->former, l->conf_path, running, !u->of_file, errors);
+		revisions_read(l->at->c, u->former, l->conf_path, running, u->unsaved, errors);
 
 	if (conf != NULL)
 		loading_compare(l, running, conf, false);

@@ -60,8 +60,8 @@ void request_answer(const struct request_desk *at, const struct control_request 
 		generation, sizeof(generation), "generation %u\n", at->c->snapshot->generation);
 
 	if (revision != 0)
-		snprintf(generation + len - 1, sizeof(generation) - (size_t)len, " revision %u\n",
-			revision);
+		snprintf(generation + len - 1, sizeof(generation) - (size_t)len, " revision %u%s\n",
+			revision, at->c->revisions.unconfirmed.revision != 0 ? " waits" : "");
 	at->io->answer(at->arg, asked, status, done ? generation : text, now_ms);
 }
 

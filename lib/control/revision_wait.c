@@ -100,6 +100,7 @@ void revisions_return_later(struct control *c, uint64_t now_ms)
 bool revisions_confirm(struct control *c, FILE *out)
 {
 	struct unconfirmed *u = &c->revisions.unconfirmed;
+	int rc;
 
 	if (u->revision == 0) {
 		fputs("no change waits for a confirmation: culvertctl history shows what was "
@@ -107,10 +108,13 @@ bool revisions_confirm(struct control *c, FILE *out)
 			out);
 		return false;
 	}
+	rc = u->of_file ? revisions_mark(c, 0, 0) : 0;
+	if (rc < 0) {
+		fprintf(out, "state_dir cannot be written: %s\n", strerror(-rc));
+		return false;
+	}
 	pending_send(c);
 	pthread_mutex_lock(&c->lock);
-	if (u->of_file)
-		history_mark(&c->revisions.history, 0, 0);
 	u->revision = 0;
 	pthread_mutex_unlock(&c->lock);
 	return true;

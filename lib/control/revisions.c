@@ -61,18 +61,20 @@ static bool text_is(const struct history *h, uint32_t number, const struct text 
 	return same;
 }
 
-static int save(struct history *h, const struct revision *r, const struct conf *conf)
+static int save(struct control *c, const struct revision *r, const struct conf *conf)
 {
 	struct text t;
 	int rc;
 
-	h->max = RTE_MAX(conf->history, 1);
-	if (!text_make(&t, r, conf)) {
-		h->error = -ENOMEM;
-		return -ENOMEM;
+	rc = -ENOMEM;
+	if (text_make(&t, r, conf)) {
+		rc = history_write(&c->revisions.history, r->number, t.octets, t.len);
+		free(t.octets);
 	}
-	rc = history_write(h, r->number, t.octets, t.len);
-	free(t.octets);
+	pthread_mutex_lock(&c->lock);
+	c->revisions.history.max = history_room(conf);
+	c->revisions.history.error = rc;
+	pthread_mutex_unlock(&c->lock);
 	return rc;
 }
 
@@ -104,30 +106,56 @@ struct conf *revisions_read(struct control *c, uint32_t number, const char *conf
 
 // --- start ---
 
-// The former revision of the mark; NULL if the file is another one since.
-static struct conf *former_read(struct control *c, const struct conf *conf)
+static bool is_kept(const struct control *c, const struct conf *conf)
 {
-	const struct history *h = history_of(c);
-	struct conf *former = NULL;
-	struct text t;
-
-	if (!text_make(&t, &(struct revision){.number = h->unconfirmed}, conf))
-		return NULL;
-	if (text_is(h, h->unconfirmed, &t))
-		former = revisions_read(c, h->former, c->conf_path, NULL, false, log_failures());
-	free(t.octets);
-	return former;
+	return c->revisions.history.path[0] != '\0' && conf->history > 0;
 }
 
+int revisions_mark(struct control *c, uint32_t unconfirmed, uint32_t former)
+{
+	struct history *h = history_of(c);
+	int rc = history_mark(h, unconfirmed, former);
+
+	if (rc < 0)
+		return rc;
+	pthread_mutex_lock(&c->lock);
+	h->unconfirmed = unconfirmed;
+	h->former = former;
+	pthread_mutex_unlock(&c->lock);
+	return 0;
+}
+
+// Whether this is the configuration of a revision.
+static bool is_revision(struct control *c, uint32_t number, const struct conf *conf)
+{
+	struct text t;
+	bool same;
+
+	if (!text_make(&t, &(struct revision){.number = number}, conf))
+		return false;
+	same = text_is(history_of(c), number, &t);
+	free(t.octets);
+	return same;
+}
+
+// The user that the daemon becomes can write revisions: one that differs in settings which need a
+// restart, such as that user, is not used.
 struct conf *revisions_begin(struct control *c, struct conf *conf)
 {
 	struct history *h = history_of(c);
 	struct conf *former;
 
 	history_open(h, conf);
-	former = h->unconfirmed != 0 ? former_read(c, conf) : NULL;
-	if (former == NULL)
+	c->revisions.edited = h->unconfirmed != 0 && !is_revision(c, h->unconfirmed, conf);
+	if (h->unconfirmed == 0 || c->revisions.edited)
 		return conf;
+	former = revisions_read(c, h->former, c->conf_path, conf, false, log_failures());
+	if (former == NULL) {
+		log_error("%s was not confirmed after it was reloaded as revision %" PRIu32
+			  ", but revision %" PRIu32 " cannot be used: beginning with the file",
+			c->conf_path, h->unconfirmed, h->former);
+		return conf;
+	}
 	log_warn("%s was not confirmed after it was reloaded as revision %" PRIu32
 		 ": beginning with revision %" PRIu32 ", until culvertctl reload",
 		c->conf_path, h->unconfirmed, h->former);
@@ -136,32 +164,37 @@ struct conf *revisions_begin(struct control *c, struct conf *conf)
 	return former;
 }
 
+// It is not on the disk, and is tried again.
+static void unsaved(struct control *c, const struct revision *r, uint64_t now_ms)
+{
+	struct revisions *all = &c->revisions;
+
+	if (all->waiting.number == 0)
+		log_error("cannot write revision %" PRIu32 " of the configuration: %s", r->number,
+			strerror(-all->history.error));
+	all->waiting = *r;
+	all->n_waiting = 1;
+	all->write_ms = now_ms + AGAIN_MS;
+}
+
 static void first_write(struct control *c, struct revision *r)
 {
-	struct history *h = history_of(c);
-
-	if (save(h, r, c->conf) == 0)
-		history_keep(h, r);
+	if (save(c, r, c->conf) == 0)
+		history_keep(history_of(c), r);
 	else
-		log_error("cannot write revision %" PRIu32 " of the configuration: %s", r->number,
-			strerror(-h->error));
+		unsaved(c, r, c->io->now_ms());
 }
 
 void revisions_start(struct control *c)
 {
 	struct history *h = history_of(c);
 	struct revision_draft d = {0};
-	struct text t;
-	bool same;
 
-	if (c->revisions.begun == 0 && h->unconfirmed != 0)
-		history_mark(h, 0, 0); // the file has changed since
-	if (h->path[0] == '\0' || c->conf->history == 0 ||
-		!text_make(&t, &(struct revision){0}, c->conf))
-		return;
-	same = text_is(h, last_of(h), &t);
-	free(t.octets);
-	if (same)
+	if (c->revisions.edited)
+		revisions_mark(c, 0, 0);
+	if (c->conf->history == 0)
+		history_clear(h);
+	if (!is_kept(c, c->conf) || is_revision(c, last_of(h), c->conf))
 		return;
 	revisions_draft(c, &d, "start", geteuid());
 	d.revision.number = history_next(h);
@@ -225,7 +258,7 @@ static bool confirmed_prepare(
 	struct history *h = history_of(c);
 
 	if (rc == 0 && d->of_file)
-		rc = history_mark(h, d->revision.number, last_of(h));
+		rc = revisions_mark(c, d->revision.number, last_of(h));
 	if (rc == 0)
 		return can_return(c, d, conf, errors);
 	fprintf(errors,
@@ -234,18 +267,13 @@ static bool confirmed_prepare(
 	return false;
 }
 
-static bool is_kept(const struct control *c, const struct conf *conf)
-{
-	return c->revisions.history.path[0] != '\0' && conf->history > 0;
-}
-
 bool revisions_prepare(
 	struct control *c, struct revision_draft *d, const struct conf *conf, FILE *errors)
 {
 	struct history *h = history_of(c);
 	int rc;
 
-	if (!is_kept(c, conf)) {
+	if (!is_kept(c, conf) || (d->confirm_s > 0 && !is_kept(c, c->conf))) {
 		d->revision.number = 0;
 		if (d->confirm_s > 0)
 			fputs("--confirm needs a history, which state_dir = \"none\" and history = "
@@ -261,22 +289,9 @@ bool revisions_prepare(
 	if (d->revision.number == 0)
 		return true;
 	rc = c->revisions.waiting.number != 0 && d->confirm_s > 0 ? h->error
-								  : save(h, &d->revision, conf);
+								  : save(c, &d->revision, conf);
 	d->saved = rc == 0;
 	return d->confirm_s == 0 || confirmed_prepare(c, d, rc, conf, errors);
-}
-
-// It is not on the disk, and is tried again.
-static void unsaved(struct control *c, const struct revision *r, uint64_t now_ms)
-{
-	struct revisions *all = &c->revisions;
-
-	if (all->waiting.number == 0)
-		log_error("cannot write revision %" PRIu32 " of the configuration: %s", r->number,
-			strerror(-all->history.error));
-	all->waiting = *r;
-	all->n_waiting = 1;
-	all->write_ms = now_ms + AGAIN_MS;
 }
 
 static void wait_begin(
@@ -286,7 +301,8 @@ static void wait_begin(
 		.former = former,
 		.user = d->revision.user,
 		.end_ms = now_ms + d->confirm_s * (uint64_t)1000,
-		.of_file = d->of_file};
+		.of_file = d->of_file,
+		.unsaved = !d->of_file || d->discards};
 }
 
 // It was not confirmed, but undone.
@@ -306,29 +322,42 @@ static void undone(struct control *c, const struct revision_draft *d)
 	if (d->saved)
 		history_drop(h, d->revision.number);
 	if (h->unconfirmed != d->mark)
-		history_mark(h, d->mark, d->former);
+		revisions_mark(c, d->mark, d->former);
+}
+
+static void done_note(struct control *c, const struct revision_draft *d, uint64_t now_ms)
+{
+	struct revisions *all = &c->revisions;
+	uint32_t former = last_of(&all->history);
+
+	if (d->ends_wait)
+		wait_end(c);
+	if (d->saved) {
+		history_keep(&all->history, &d->revision);
+		all->waiting.number = 0;
+	} else if (d->revision.number != 0) {
+		unsaved(c, &d->revision, now_ms);
+	}
+	if (d->saved && d->confirm_s > 0)
+		wait_begin(c, d, former, now_ms);
+	if (c->conf->history == 0) {
+		history_clear(&all->history);
+		all->waiting.number = 0;
+	}
 }
 
 void revisions_finish(struct control *c, struct revision_draft *d, bool done, uint64_t now_ms)
 {
-	uint32_t former = last_of(history_of(c));
-
-	pthread_mutex_lock(&c->lock);
-	if (done && d->ends_wait)
-		wait_end(c);
-	if (!done)
+	if (!done) {
 		undone(c, d);
-	else if (d->saved)
-		history_keep(history_of(c), &d->revision);
-	else if (d->revision.number != 0)
-		unsaved(c, &d->revision, now_ms);
-	if (done && d->saved)
-		c->revisions.waiting.number = 0;
-	if (done && d->saved && d->confirm_s > 0)
-		wait_begin(c, d, former, now_ms);
-	else if (done && d->of_file)
-		history_mark(history_of(c), 0, 0);
+		return;
+	}
+	pthread_mutex_lock(&c->lock);
+	done_note(c, d, now_ms);
 	pthread_mutex_unlock(&c->lock);
+	if (d->of_file && c->revisions.unconfirmed.revision == 0 &&
+		c->revisions.history.unconfirmed != 0)
+		revisions_mark(c, 0, 0);
 }
 
 // --- changes in place ---
@@ -368,7 +397,7 @@ void revisions_write(struct control *c, const struct conf *conf)
 
 	if (all->waiting.number == 0)
 		return;
-	rc = save(&all->history, &all->waiting, conf);
+	rc = save(c, &all->waiting, conf);
 	end_ms = c->io->now_ms();
 	pthread_mutex_lock(&c->lock);
 	all->write_ms =

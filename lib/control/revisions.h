@@ -20,6 +20,7 @@ struct revision_draft {
 	struct revision revision; // number 0: none
 	unsigned int confirm_s;   // seconds until it returns; 0: it stays
 	bool of_file;             // it is the configuration of the file
+	bool discards;            // it discards changes at run time
 	bool ends_wait;           // it is one from before the change that waits
 	bool compared;            // with the running configuration
 	const char *conf_path;
@@ -82,6 +83,9 @@ uint32_t revisions_last(const struct control *c);
 
 // --- confirmation ---
 
+// Sets the mark of the history, or with 0 removes it. Returns 0 or -errno.
+int revisions_mark(struct control *c, uint32_t unconfirmed, uint32_t former);
+
 // Whether a change waits for its confirmation; writes that to out.
 bool revisions_wait(const struct control *c, uint64_t now_ms, FILE *out);
 
@@ -91,7 +95,8 @@ bool revisions_must_return(const struct control *c, uint64_t now_ms);
 // It could not return: tries again later.
 void revisions_return_later(struct control *c, uint64_t now_ms);
 
-// Confirms the change that waits. False after writing to out that there is none.
+// Confirms the change that waits. False after writing to out that there is none, or the error of
+// the disk.
 bool revisions_confirm(struct control *c, FILE *out);
 
 // Loading thread: reads a revision; running, unsaved: as of conf_revision_read(). NULL after

@@ -14,6 +14,7 @@
 #include <rte_common.h>
 
 #include "file_save.h"
+#include "log.h"
 
 #define HEADER_MAX 256 // octets of the first line
 #define HEADER     "# revision %" PRIu32 " time %" PRIu64 " user %" PRIu32 " %s: %s\n"
@@ -37,7 +38,8 @@ static int file_open(const char *path)
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
-	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (st.st_mode & 077) != 0)) {
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
+			       (st.st_mode & 077) != 0)) {
 		close(fd);
 		errno = EPERM;
 		return -1;
@@ -124,10 +126,26 @@ static void give(const struct history *h, const struct conf *conf, uint32_t numb
 {
 	const struct passwd *user = conf->user != NULL ? getpwnam(conf->user) : NULL;
 	char path[PATH_MAX];
+	int fd;
 
 	path_of(path, h, number);
-	if (geteuid() == 0 && lchown(path, user != NULL ? user->pw_uid : 0, (gid_t)-1) < 0)
-		return; // a request for it will be refused
+	fd = file_open(path);
+	if (fd >= 0 && geteuid() == 0 && fchown(fd, user != NULL ? user->pw_uid : 0, (gid_t)-1) < 0)
+		log_debug("%s stays with its owner: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
+unsigned int history_room(const struct conf *conf)
+{
+	return RTE_MAX(conf->history, 2u);
+}
+
+void history_clear(struct history *h)
+{
+	for (unsigned int i = 0; i < h->n; i++)
+		history_drop(h, h->revision[i].number);
+	h->n = 0;
 }
 
 void history_open(struct history *h, const struct conf *conf)
@@ -137,7 +155,7 @@ void history_open(struct history *h, const struct conf *conf)
 	char prefix[64];
 	DIR *folder;
 
-	*h = (struct history){.max = RTE_MAX(conf->history, 1)};
+	*h = (struct history){.max = history_room(conf)};
 	if (conf->state_dir == NULL)
 		return;
 	snprintf(prefix, sizeof(prefix), "%s.revision-", conf->instance);
@@ -174,13 +192,12 @@ void history_begin(FILE *out, const struct revision *r)
 	fprintf(out, HEADER, r->number, r->at_s, r->user, r->source, r->summary);
 }
 
-int history_write(struct history *h, uint32_t number, const char *text, size_t len)
+int history_write(const struct history *h, uint32_t number, const char *text, size_t len)
 {
 	char path[PATH_MAX];
 
 	path_of(path, h, number);
-	h->error = file_save(path, text, len);
-	return h->error;
+	return file_save(path, text, len);
 }
 
 void history_drop(const struct history *h, uint32_t number)
@@ -232,7 +249,7 @@ char *history_read(const struct history *h, uint32_t number, size_t *len)
 	return text;
 }
 
-int history_mark(struct history *h, uint32_t unconfirmed, uint32_t former)
+int history_mark(const struct history *h, uint32_t unconfirmed, uint32_t former)
 {
 	char path[PATH_MAX], line[64];
 	int rc = 0;
@@ -244,11 +261,7 @@ int history_mark(struct history *h, uint32_t unconfirmed, uint32_t former)
 		rc = file_save(path, line,
 			(size_t)snprintf(line, sizeof(line), "%" PRIu32 " %" PRIu32 "\n",
 				unconfirmed, former));
-	else if (unlink(path) < 0 && errno != ENOENT)
-		rc = -errno;
-	if (rc == 0) {
-		h->unconfirmed = unconfirmed;
-		h->former = former;
-	}
+	else
+		rc = file_remove(path);
 	return rc;
 }

@@ -41,6 +41,12 @@ struct history {
 // daemon becomes can read them. Before the privileges are dropped.
 void history_open(struct history *h, const struct conf *conf);
 
+// How many revisions are kept: the running one, and the former one of a change that waits at least.
+unsigned int history_room(const struct conf *conf);
+
+// Removes all of them.
+void history_clear(struct history *h);
+
 // The number of the next revision.
 uint32_t history_next(const struct history *h);
 
@@ -52,7 +58,7 @@ void history_begin(FILE *out, const struct revision *r);
 
 // Writes a revision of len octets, that line with them, to the disk. It counts after
 // history_keep(), and is removed by history_drop(). Returns 0 or -errno.
-int history_write(struct history *h, uint32_t number, const char *text, size_t len);
+int history_write(const struct history *h, uint32_t number, const char *text, size_t len);
 void history_keep(struct history *h, const struct revision *r);
 void history_drop(const struct history *h, uint32_t number);
 
@@ -60,5 +66,5 @@ void history_drop(const struct history *h, uint32_t number);
 // wiped, and freed with free(). NULL with errno.
 char *history_read(const struct history *h, uint32_t number, size_t *len);
 
-// Sets the mark, or with 0 removes it. Returns 0 or -errno.
-int history_mark(struct history *h, uint32_t unconfirmed, uint32_t former);
+// Writes the mark to the disk, or with 0 removes it there. Returns 0 or -errno.
+int history_mark(const struct history *h, uint32_t unconfirmed, uint32_t former);
