@@ -195,10 +195,17 @@ static void test_policies(void **state)
 	struct tunnels_view t;
 
 	(void)state;
-	desk_reload("rules = ( { name = \"ping\"; action = \"accept\"; proto = \"icmp\";"
-		    " icmp = \"8\"; source = \"10.1.0.0/24\"; },"
-		    " { name = \"web\"; action = \"reject\"; proto = \"tcp\";"
-		    " destination_port = \"80-81\"; in = \"lan\"; } );",
+	desk_reload(
+		"rules = ( { name = \"ping\"; action = \"accept\"; proto = \"icmp\";"
+		" icmp = \"8\"; source = \"10.1.0.0/24\"; },"
+		" { name = \"web\"; action = \"reject\"; proto = \"tcp\";"
+		" destination_port = \"80-81\"; in = \"lan\"; },"
+		" { name = \"many\"; action = \"drop\"; proto = [ \"udp\", \"tcp\" ];"
+		" source = [ \"10.1.0.0/24\", \"@far\" ]; destination_port = [ \"90\", \"85-87\" ];"
+		" destination = [ \"10.2.0.0/24\", \"10.2.1.0/24\", \"10.2.2.0/24\", "
+		"\"10.2.3.0/24\", \"10.2.4.0/24\", \"10.2.5.0/24\", \"10.2.6.0/24\", "
+		"\"10.2.7.0/24\", \"10.2.8.0/24\", \"10.2.9.0/24\", \"10.2.10.0/24\" ]; } );"
+		"aliases = ( { name = \"far\"; prefixes = \"10.9.0.0/24\"; } );",
 		"");
 	assert_true(collect_policies(&p, &desk, 1));
 	expect("policies", &p, "name", "four");
@@ -217,10 +224,21 @@ static void test_policies(void **state)
 	expect("rules", &r, "icmp", "any");
 	expect("rules", &r, "destination_port", "80-81");
 	expect("rules", &r, "in", "lan");
-	assert_true(collect_rules(&r, &desk, 2)); // the fallback
+	assert_true(collect_rules(&r, &desk, 2));
+	expect("rules", &r, "proto", "udp,tcp");
+	expect("rules", &r, "source", "10.1.0.0/24,@far");
+	expect("rules", &r, "destination_port", "90,85-87");
+	expect("rules", &r, "destination",
+		"10.2.0.0/24,10.2.1.0/24,10.2.2.0/24,10.2.3.0/24,10.2.4.0/24,10.2.5.0/24,"
+		"10.2.6.0/24,10.2.7.0/24,10.2.8.0/24,10.2.9.0/24,+1");
+	assert_true(has("rules", &r, "source", "10.9.0.7"));
+	assert_true(has("rules", &r, "destination", "10.2.10.0/24"));
+	assert_false(has("rules", &r, "source", "10.8.0.0/24"));
+	assert_true(has("rules", &r, "proto", "tcp"));
+	assert_true(collect_rules(&r, &desk, 3)); // the fallback
 	expect("rules", &r, "proto", "any");
 	expect("rules", &r, "source", "any");
-	assert_false(collect_rules(&r, &desk, 3));
+	assert_false(collect_rules(&r, &desk, 4));
 	assert_true(collect_tunnels(&t, &desk, 0));
 	expect("tunnels", &t, "state", "never");
 	expect("tunnels", &t, "reason", "-");

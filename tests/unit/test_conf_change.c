@@ -313,8 +313,9 @@ static void test_refused(void **state)
 	refuse("", "argument:1: no change is given\n");
 	refuse("# nothing\n\n ; ;", "argument:1: no change is given\n");
 	refuse("sas add {}", "argument:1: unknown object \"sas\", did you mean \"sa\"?\n");
-	refuse("port add {}", "argument:1: unknown object \"port\", must be "
-			      "one of sa, policy, tunnel, rule, nat, group, alias, neighbour, route\n");
+	refuse("port add {}",
+		"argument:1: unknown object \"port\", must be "
+		"one of sa, policy, tunnel, rule, nat, group, alias, neighbour, route\n");
 	refuse("x", "argument:1: unknown object \"x\", must be one of sa, "
 		    "policy, tunnel, rule, nat, group, alias, neighbour, route\n");
 	refuse("sa", "argument:1: sa: expected one of add, set, del\n");

@@ -24,8 +24,10 @@ static const char text[] =
 	"{ name = \"b-a\"; direction = \"in\"; spi = 0x1002; local = \"192.0.2.1\";"
 	"remote = \"192.0.2.2\"; cipher = \"aes-128-gcm\"; key_file = \"ba.key\";"
 	"replay_window = 128; udp = { }; } );"
+	"aliases = ( { name = \"spare\"; protos = \"udp\"; }, { name = \"dns\"; ports = [ \"53\" "
+	"]; } );"
 	"policies = ( { name = \"dns\"; local = \"10.1.0.0/24\"; remote = \"10.2.0.0/24\";"
-	"proto = \"udp\"; remote_port = \"53\"; action = \"protect\"; out = \"a-b\";"
+	"proto = \"udp\"; remote_port = [ \"@dns\", \"853\" ]; action = \"protect\"; out = \"a-b\";"
 	"in = [ \"b-a\" ]; }, { name = \"rest\"; action = \"discard\"; } );";
 
 static void write_files(void)
@@ -254,6 +256,8 @@ static void test_peer(void **state)
 	assert_int_equal(peer->sas[1].opt.udp_local_port, 4501);
 	assert_int_equal(peer->sas[1].opt.udp_remote_port, 4500);
 	assert_int_equal(peer->policies[0].local_port.at[0].min, 53);
+	assert_string_equal(peer->policies[0].local_port.text, "@dns,853");
+	assert_int_equal(peer->n_aliases, 1); // those that its policies use
 	assert_int_equal(peer->policies[0].sa_out, 1);
 	assert_int_equal(peer->policies[0].sa_in[0], 0);
 	assert_int_equal(peer->policies[1].action, SPD_DISCARD);
