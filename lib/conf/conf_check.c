@@ -240,6 +240,13 @@ static void check_capture(struct conf_reader *r)
 }
 
 // The kernel's routes lead out of its interfaces behind ports.
+static void check_page(struct conf_reader *r)
+{
+	if (r->c->metrics_page && r->c->metrics_port == 0 && r->c->metrics_socket == NULL)
+		conf_err(r, conf_given(conf_member(r->root, "metrics"), "page"),
+			"the page has no address: set metrics.port or metrics.socket");
+}
+
 static void check_kernel_routes(struct conf_reader *r)
 {
 	config_setting_t *group = conf_given(r->root, "kernel_routes");
@@ -273,6 +280,7 @@ void conf_check(struct conf_reader *r)
 	check_memory(r);
 	check_pmtu(r);
 	check_capture(r);
+	check_page(r);
 	check_kernel_routes(r);
 	conf_check_channel(r);
 	if (r->n_messages == 0)

@@ -10,11 +10,18 @@
 #include "log.h"
 #include "metrics_listen.h"
 #include "metrics_text.h"
+#include "web_json.h"
+#include "web_page.h"
 
 #define CONNECTIONS  8u // of an endpoint, at once; each may hold the text of one answer
 #define CONNECTION_S 3u // without an octet received or sent
 #define RETRY_MS     5000u
+#define STATUS_MS    1000u // clients get the same document for that time
+#define FILTER_ARG   "filter"
+#define FROM_ARG     "from"
 #define TEXT_TYPE    "text/plain; charset=utf-8"
+#define HTML_TYPE    "text/html; charset=utf-8"
+#define JSON_TYPE    "application/json"
 
 // Written by the server's thread; fd is -1 if there is none.
 struct connection {
@@ -30,6 +37,9 @@ struct endpoint {
 	bool failed;               // the last attempt to listen, and that is logged
 	struct connection connection[CONNECTIONS];
 	uint64_t connections; // since the start
+	struct MHD_Response
+		*status;    // document of the page, or NULL; written by the server's thread
+	uint64_t status_ms; // when it was made
 };
 
 static struct control *control;
@@ -37,24 +47,41 @@ static const struct view_list *lists;
 static unsigned int n_lists;
 static struct endpoint endpoints[2];
 static uint64_t retry_ms;
+static struct web_history *history; // NULL without the page
 
-// Answers with text that stays, or that the server frees.
-static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, const char *type,
-	char *text, size_t len, enum MHD_ResponseMemoryMode mode)
+// Browsers take nothing but the page from here, and keep nothing.
+static void headers_add(struct MHD_Response *r, const char *type)
 {
-	struct MHD_Response *r = MHD_create_response_from_buffer(len, text, mode);
-	enum MHD_Result result;
-
-	if (r == NULL) {
-		if (mode == MHD_RESPMEM_MUST_FREE)
-			free(text);
-		return MHD_NO;
-	}
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	MHD_add_response_header(r, "Content-Security-Policy", WEB_PAGE_POLICY);
+	MHD_add_response_header(r, "Cross-Origin-Resource-Policy", "same-origin");
+	MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
+	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	// One request for each connection: a connection that waits for another one is idle.
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
-	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+}
+
+// Of text that stays, or that the server frees. NULL if there is no memory.
+static struct MHD_Response *response_new(
+	const char *type, char *text, size_t len, enum MHD_ResponseMemoryMode mode)
+{
+	struct MHD_Response *r = MHD_create_response_from_buffer(len, text, mode);
+
+	if (r != NULL)
+		headers_add(r, type);
+	else if (mode == MHD_RESPMEM_MUST_FREE)
+		free(text);
+	return r;
+}
+
+static enum MHD_Result respond(
+	struct MHD_Connection *c, unsigned int status, struct MHD_Response *r)
+{
+	enum MHD_Result result;
+
+	if (r == NULL)
+		return MHD_NO;
 	result = MHD_queue_response(c, status, r);
 	MHD_destroy_response(r);
 	return result;
@@ -62,8 +89,20 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, con
 
 static enum MHD_Result say(struct MHD_Connection *c, unsigned int status, const char *text)
 {
-	return answer(c, status, TEXT_TYPE, (char *)(uintptr_t)text, strlen(text),
-		MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *r = response_new(
+		TEXT_TYPE, (char *)(uintptr_t)text, strlen(text), MHD_RESPMEM_PERSISTENT);
+
+	if (r != NULL && status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	return respond(c, status, r);
+}
+
+// Answers with text that the server frees, NULL if there was no memory for it.
+static enum MHD_Result answer(struct MHD_Connection *c, const char *type, char *text, size_t len)
+{
+	if (text == NULL)
+		return say(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
+	return respond(c, MHD_HTTP_OK, response_new(type, text, len, MHD_RESPMEM_MUST_FREE));
 }
 
 static struct connection *connection_of(struct MHD_Connection *c)
@@ -71,14 +110,93 @@ static struct connection *connection_of(struct MHD_Connection *c)
 	return MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
-static enum MHD_Result metrics_answer(struct MHD_Connection *c)
+static enum MHD_Result metrics_answer(struct endpoint *e, struct MHD_Connection *c)
 {
 	size_t len;
 	char *text = metrics_text_new(control, lists, n_lists, &len);
 
-	if (text == NULL)
+	(void)e;
+	return answer(c, OPENMETRICS_TYPE, text, len);
+}
+
+// --- the page ---
+
+static enum MHD_Result page_answer(struct endpoint *e, struct MHD_Connection *c)
+{
+	(void)e;
+	return respond(c, MHD_HTTP_OK,
+		response_new(HTML_TYPE, (char *)(uintptr_t)web_page, sizeof(web_page),
+			MHD_RESPMEM_PERSISTENT));
+}
+
+static void status_forget(struct endpoint *e)
+{
+	if (e->status != NULL)
+		MHD_destroy_response(e->status);
+	e->status = NULL;
+}
+
+static void status_make(struct endpoint *e, uint64_t now_ms)
+{
+	size_t len;
+	char *text = web_status_new(control, lists, n_lists, history, &len);
+
+	if (text != NULL)
+		e->status = response_new(JSON_TYPE, text, len, MHD_RESPMEM_MUST_FREE);
+	e->status_ms = now_ms;
+}
+
+// However many clients there are, the gateway's lock is taken once in STATUS_MS.
+static enum MHD_Result status_answer(struct endpoint *e, struct MHD_Connection *c)
+{
+	uint64_t now_ms = control->io->now_ms();
+
+	if (now_ms - e->status_ms >= STATUS_MS)
+		status_forget(e);
+	if (e->status == NULL)
+		status_make(e, now_ms);
+	if (e->status == NULL)
 		return say(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
-	return answer(c, MHD_HTTP_OK, OPENMETRICS_TYPE, text, len, MHD_RESPMEM_MUST_FREE);
+	return MHD_queue_response(c, MHD_HTTP_OK, e->status);
+}
+
+static const char *argument(struct MHD_Connection *c, const char *name)
+{
+	const char *value = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, name);
+
+	return value != NULL ? value : "";
+}
+
+static enum MHD_Result tunnels_answer(struct endpoint *e, struct MHD_Connection *c)
+{
+	unsigned long from = strtoul(argument(c, FROM_ARG), NULL, 10);
+	size_t len;
+	char *text = web_tunnels_new(
+		control, (uint32_t)RTE_MIN(from, UINT32_MAX / 2ul), argument(c, FILTER_ARG), &len);
+
+	(void)e;
+	return answer(c, JSON_TYPE, text, len);
+}
+
+static const struct resource {
+	const char *url;
+	bool of_page;
+	enum MHD_Result (*answer)(struct endpoint *e, struct MHD_Connection *c);
+} resources[] = {
+	{"/metrics", false, metrics_answer},
+	{"/", true, page_answer},
+	{"/status.json", true, status_answer},
+	{"/tunnels.json", true, tunnels_answer},
+};
+
+static enum MHD_Result resource_answer(
+	struct endpoint *e, struct MHD_Connection *c, const char *url)
+{
+	for (unsigned int i = 0; i < RTE_DIM(resources); i++)
+		if (strcmp(url, resources[i].url) == 0 &&
+			(history != NULL || !resources[i].of_page))
+			return resources[i].answer(e, c);
+	return say(c, MHD_HTTP_NOT_FOUND, "not found\n");
 }
 
 // Called for the head of a request, for each part of its body and at its end; *state is the
@@ -88,7 +206,6 @@ static enum MHD_Result request(void *arg, struct MHD_Connection *c, const char *
 {
 	static int head_seen;
 
-	(void)arg;
 	(void)version;
 	(void)body;
 	if (*state == NULL) {
@@ -101,10 +218,8 @@ static enum MHD_Result request(void *arg, struct MHD_Connection *c, const char *
 	}
 	connection_of(c)->answered = true;
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET /metrics is supported\n");
-	if (strcmp(url, "/metrics") != 0)
-		return say(c, MHD_HTTP_NOT_FOUND, "not found, only /metrics exists\n");
-	return metrics_answer(c);
+		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is supported\n");
+	return resource_answer(arg, c, url);
 }
 
 // Whether connection a is to be closed for a new one rather than b: it has not sent its request, or
@@ -184,8 +299,19 @@ static void endpoint_start(struct endpoint *e)
 	}
 }
 
+static const struct view_list *list_named(const char *name)
+{
+	const struct view_list *list = lists;
+
+	while (strcmp(list->name, name) != 0)
+		list++;
+	return list;
+}
+
 void metrics_tick(uint64_t now_ms)
 {
+	if (history != NULL)
+		web_history_tick(history, control, list_named("ports"), now_ms);
 	if (now_ms < retry_ms)
 		return;
 	retry_ms = now_ms + RETRY_MS;
@@ -199,6 +325,10 @@ void metrics_start(struct control *c, const struct view_list all[], unsigned int
 	control = c;
 	lists = all;
 	n_lists = n;
+	if (c->conf->metrics_page)
+		history = calloc(1, sizeof(*history));
+	if (c->conf->metrics_page && history == NULL)
+		log_warn("metrics: no memory for the page");
 	endpoints[0] = (struct endpoint){.address = metrics_address_tcp(c->conf)};
 	endpoints[1] = (struct endpoint){.address = metrics_address_unix(c->conf)};
 	metrics_tick(c->io->now_ms());
@@ -212,7 +342,10 @@ void metrics_stop(void)
 		if (e->server == NULL)
 			continue;
 		MHD_stop_daemon(e->server);
+		status_forget(e);
 		metrics_unlisten(&e->address);
 		e->server = NULL;
 	}
+	free(history);
+	history = NULL;
 }

@@ -50,32 +50,35 @@ void page_add(const struct page *p, unsigned int number, struct rte_tel_data *it
 
 // --- views ---
 
-// Addresses with the length of their network's prefix, and the state of unused ones; after those of
-// the configuration the link-local one that the port has by itself, and those of guests, which have
-// no network.
-static void add_addresses(struct rte_tel_data *item, const char *name, const struct ports_view *v)
+// States of unused ones are shown. After those of the configuration there are the link-local one
+// that the port has by itself, and those of guests, which have no network.
+const char *port_address_text(
+	char text[PORT_ADDRESS_STRLEN], const struct ports_view *v, unsigned int a)
 {
 	static const char *const states[] = {[DAD_TENTATIVE] = " (tentative)",
 		[DAD_ASSIGNED] = "",
 		[DAD_DUPLICATE] = " (duplicate)",
 		[DAD_STANDBY] = " (standby)"};
+	unsigned int others = v->port->n_addrs - v->conf->guests.n;
+	struct ip_prefix p = {.addr = v->port->addrs[a],
+		.len = a < v->conf->n_addrs ? v->conf->addrs[a].net.len
+		       : a < others         ? LINK_LOCAL_LEN
+					    : 128};
+
+	ip_prefix_format(text, &p);
+	return strcat(text, states[dad_state(v->dad, v->number, &p.addr)]);
+}
+
+static void add_addresses(struct rte_tel_data *item, const char *name, const struct ports_view *v)
+{
 	struct rte_tel_data *list = rte_tel_data_alloc();
-	char text[IP_PREFIX_STRLEN + 16];
+	char text[PORT_ADDRESS_STRLEN];
 
 	if (list == NULL)
 		return;
 	rte_tel_data_start_array(list, RTE_TEL_STRING_VAL);
-	for (unsigned int a = 0; a < v->port->n_addrs; a++) {
-		unsigned int others = v->port->n_addrs - v->conf->guests.n;
-		struct ip_prefix p = {.addr = v->port->addrs[a],
-			.len = a < v->conf->n_addrs ? v->conf->addrs[a].net.len
-			       : a < others         ? LINK_LOCAL_LEN
-						    : 128};
-
-		ip_prefix_format(text, &p);
-		strcat(text, states[dad_state(v->dad, v->number, &p.addr)]);
-		rte_tel_data_add_array_string(list, text);
-	}
+	for (unsigned int a = 0; a < v->port->n_addrs; a++)
+		rte_tel_data_add_array_string(list, port_address_text(text, v, a));
 	rte_tel_data_add_dict_container(item, name, list, 0);
 }
 

@@ -35,6 +35,11 @@ void page_add(const struct page *p, unsigned int number, struct rte_tel_data *it
 // Adds a view of a list of field.def as item of that number. False: memory is short.
 bool page_add_view(const struct page *p, unsigned int number, const char *list, const void *view);
 
+// Address number a of a port, with the length of its network's prefix. Any thread with the lock.
+#define PORT_ADDRESS_STRLEN (IP_PREFIX_STRLEN + 16)
+const char *port_address_text(
+	char text[PORT_ADDRESS_STRLEN], const struct ports_view *v, unsigned int a);
+
 // A field of an item. The name is not copied.
 void add_string(struct rte_tel_data *item, const char *name, const char *value);
 void add_u64(struct rte_tel_data *item, const char *name, uint64_t value);
