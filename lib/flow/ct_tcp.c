@@ -175,10 +175,13 @@ static uint32_t next_life(uint32_t word, unsigned int initiator)
 static bool flow_reopen(struct flow_table *t, struct flow_worker *w, struct flow *f,
 	const struct flow_pkt *p, uint32_t *word, uint32_t now)
 {
-	uint32_t next = next_life(*word, p->dir) | FLOW_TCP_SYN_SENT | FLOW_SYN(p->dir);
+	const uint32_t former = *word;
+	uint32_t next = next_life(former, p->dir) | FLOW_TCP_SYN_SENT | FLOW_SYN(p->dir);
 
 	if (!ct_word_change(t, f, word, next))
 		return false;
+	flow_record_add(t, w, f, former, FLOW_END_CLOSED);
+	flow_dropped_reset(t, f);
 	store(&f->created, now);
 	for (unsigned int dir = 0; dir < 2; dir++) {
 		flow_decision_forget(f, dir);

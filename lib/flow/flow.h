@@ -72,6 +72,7 @@ struct flow_counters {
 	uint64_t bindings; // translated flows that began
 	uint64_t bindings_ended;
 	uint64_t bindings_lost;       // records for which there was no room: flow_binding.h
+	uint64_t records_lost;        // the same of flow_record.h
 	uint64_t refused[DROP_COUNT]; // by reason, including packets that passed because strict is
 				      // off
 };

@@ -269,7 +269,7 @@ static bool give_way(struct flow_table *t, struct flow_worker *w, struct flow *f
 {
 	if (f == NULL || !is_others(t, f))
 		return false;
-	if (flow_unlink(t, w, f, now))
+	if (flow_unlink(t, w, f, FLOW_END_FORCED, now))
 		count(&w->counters.expired);
 	return true;
 }

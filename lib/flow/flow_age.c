@@ -145,7 +145,7 @@ bool flow_evict(
 	if (s.flow == NULL)
 		return false;
 	// If another worker was faster, there is room as well.
-	if (flow_unlink(t, w, s.flow, now))
+	if (flow_unlink(t, w, s.flow, FLOW_END_RESOURCES, now))
 		count(&w->counters.evicted);
 	return true;
 }
@@ -169,6 +169,19 @@ static void flush_begin(struct flow_table *t, struct flow_worker *w, uint32_t en
 	flush_step(t, w);
 }
 
+// Of a flow that has timed out.
+static enum flow_end end_of(uint32_t word)
+{
+	switch (flow_word_state(word)) {
+	case FLOW_TCP_LAST_ACK:
+	case FLOW_TCP_TIME_WAIT:
+	case FLOW_TCP_CLOSE:
+		return FLOW_END_CLOSED;
+	default:
+		return FLOW_END_IDLE;
+	}
+}
+
 static void entry_tick(struct flow_table *t, struct flow_worker *w, struct flow *f, uint32_t now)
 {
 	uint32_t word = flow_word(f);
@@ -177,10 +190,10 @@ static void entry_tick(struct flow_table *t, struct flow_worker *w, struct flow 
 		return;
 	if (flow_idle(f, now) >=
 		atomic_load_explicit(&t->timeout[flow_word_state(word)], memory_order_relaxed)) {
-		if (flow_unlink(t, w, f, now))
+		if (flow_unlink(t, w, f, end_of(word), now))
 			count(&w->counters.expired);
 	} else if (w->flush_left > 0 && flow_matches(t, f, word, &t->flush)) {
-		if (flow_unlink(t, w, f, now))
+		if (flow_unlink(t, w, f, FLOW_END_FORCED, now))
 			count(&w->counters.flushed);
 	}
 }
@@ -201,7 +214,7 @@ static void entry_tick_rarely(
 	if (!flow_word_live(flow_word(f)))
 		return;
 	flow_redecide_entry(t, w, f);
-	if (flow_adopted_is_gone(t, f, now) && flow_unlink(t, w, f, now))
+	if (flow_adopted_is_gone(t, f, now) && flow_unlink(t, w, f, FLOW_END_IDLE, now))
 		count(&w->counters.expired);
 }
 
@@ -237,6 +250,6 @@ void flow_remove(struct flow_table *t, unsigned int worker, struct flow *f, uint
 {
 	struct flow_worker *w = &t->worker[worker];
 
-	if (flow_unlink(t, w, f, now))
+	if (flow_unlink(t, w, f, FLOW_END_FORCED, now))
 		count(&w->counters.flushed);
 }

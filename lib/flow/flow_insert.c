@@ -286,7 +286,8 @@ static int link_entry(struct flow_table *t, struct flow *f, uint32_t word, uint3
 	return rc;
 }
 
-bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, uint32_t now)
+bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, enum flow_end end,
+	uint32_t now)
 {
 	uint32_t word = atomic_fetch_or_explicit(&f->word, FLOW_REMOVED, memory_order_acq_rel);
 	uint64_t held = FLOW_HELD;
@@ -307,6 +308,7 @@ bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, ui
 		flow_port_subtract(&cells);
 		flow_binding_add(t, w, f, true, now);
 	}
+	flow_record_add(t, w, f, word, end);
 	flow_pool_retire(t, w, f);
 	return true;
 }
@@ -334,6 +336,7 @@ int flow_entry_add(struct flow_table *t, struct flow_worker *w, const struct flo
 	if (number == 0)
 		return -ENOMEM;
 	entry_init(f, p, holder, now);
+	flow_dropped_reset(t, f);
 	if (translation != NULL) {
 		entry_translate(t, w, f, p, translation);
 		word |= FLOW_TRANSLATED;

@@ -64,6 +64,7 @@ void flow_counters_sum(const struct flow_table *t, struct flow_counters *sum)
 		sum->bindings += read_counter(&w->counters.bindings);
 		sum->bindings_ended += read_counter(&w->counters.bindings_ended);
 		sum->bindings_lost += read_counter(&w->counters.bindings_lost);
+		sum->records_lost += read_counter(&w->counters.records_lost);
 		for (unsigned int d = 0; d < DROP_COUNT; d++)
 			sum->refused[d] += read_counter(&w->counters.refused[d]);
 	}

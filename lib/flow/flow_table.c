@@ -137,7 +137,7 @@ bool flow_table_fill(struct flow_table *t)
 {
 	const bool more = flow_pool_fill(t, FILL_STEP);
 
-	return nat_fill(t) || more;
+	return nat_fill(t) || flow_dropped_fill(t) || more;
 }
 
 bool flow_table_translates(const struct flow_table *t)
@@ -154,6 +154,7 @@ void flow_table_free(struct flow_table *t)
 {
 	if (t != NULL) {
 		flow_bindings_free(t);
+		flow_records_free(t);
 		free(t->inbox);
 		free(t->shares);
 	}

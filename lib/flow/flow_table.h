@@ -8,6 +8,7 @@
 
 #include "flow.h"
 #include "flow_holder.h"
+#include "flow_record.h"
 #include "flow_source.h"
 
 #define BUCKET_SLOTS 7
@@ -50,10 +51,13 @@ struct flow_worker {
 	uint32_t flush_left; // entries that it still has to look at
 	// Calls of flow_redecide() before its last round began, and before this one did.
 	uint64_t redecided, redecided_now;
-	struct flow_bindings *bindings; // NULL: none are logged
+	struct flow_bindings *bindings;       // NULL: none are logged
+	struct flow_records *_Atomic records; // the ring, while records are made; else NULL
+	struct flow_records *ring;            // NULL: none was needed yet
 	struct {
 		_Atomic uint64_t created, expired, evicted, flushed, reopened;
 		_Atomic uint64_t bindings, bindings_ended, bindings_lost;
+		_Atomic uint64_t records_lost;
 		_Atomic uint64_t refused[DROP_COUNT];
 	} counters; // written by this worker, read by all
 } __rte_cache_aligned;
@@ -81,7 +85,13 @@ struct flow_table {
 	struct flow_ports ports;    // set with nat
 	struct flow_shares *shares; // flow_share.h; NULL: nothing has been counted
 	struct flow_inbox *inbox;   // flow_adopt.h; NULL: nothing is adopted
-	pthread_mutex_t reading;    // of the thread that is the reader
+	// Of flow_record.c, by number of the entry. Of the control thread; NULL: not needed yet.
+	struct flow_reported *reported;
+	struct flow_dropped *dropped_map;
+	size_t dropped_filled; // octets that the kernel has cleared
+	// The same map once it is filled, which workers write.
+	struct flow_dropped *_Atomic dropped;
+	pthread_mutex_t reading; // of the thread that is the reader
 	void *memory;
 	size_t memory_len;
 	size_t nat_filled; // octets that the kernel has cleared, read by the control thread alone
@@ -265,7 +275,17 @@ bool flow_adopted_may_be_gone(const struct flow_table *t);
 bool flow_adopted_is_gone(const struct flow_table *t, const struct flow *f, uint32_t now);
 
 // flow_insert.c. Takes a flow out of the table, at the time now in ms. False if it is out already.
-bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, uint32_t now);
+bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, enum flow_end end,
+	uint32_t now);
+
+// flow_record.c. Writes the record of a flow that ends, whose word this is, if records are made.
+void flow_record_add(struct flow_table *t, struct flow_worker *w, const struct flow *f,
+	uint32_t word, enum flow_end end);
+// Of a flow that begins in the entry: no packet has been dropped yet.
+void flow_dropped_reset(struct flow_table *t, const struct flow *f);
+// Control thread. Has the kernel clear the next part of the counts of drops. False: all is cleared.
+bool flow_dropped_fill(struct flow_table *t);
+void flow_records_free(struct flow_table *t);
 
 // flow_binding.c. The number of the binding that the worker begins next.
 uint32_t flow_binding_number(const struct flow_table *t, const struct flow_worker *w);
