@@ -15,9 +15,11 @@
 #include <rte_launch.h>
 
 #include "bond.h"
+#include "collector.h"
 #include "configure.h"
 #include "device_thread.h"
 #include "events.h"
+#include "flow_export.h"
 #include "frozen.h"
 #include "health.h"
 #include "host_guests.h"
@@ -188,6 +190,7 @@ const struct control_io control_thread_io = {
 	.watchdog = io_watchdog,
 	.held = io_held,
 	.device_counters = lists_device_counters,
+	.export_send = collector_send,
 };
 
 static void io_queues_add(void *arg, uint16_t port)
@@ -282,6 +285,7 @@ static bool handle_events(struct gateway *g, uint64_t now_ms, uint64_t *next_tic
 	bool over = configure_grace_over(c), handled = events_drain(c, now_ms);
 
 	reserve_collect(g->reserve, c->snapshot, now_ms);
+	handled |= flow_export_tick(c, now_ms);
 	if (now_ms >= *next_tick) {
 		tick(g, now_ms);
 		*next_tick = now_ms + TICK_MS;

@@ -16,6 +16,7 @@
 #include "build_flow.h"
 #include "capability.h"
 #include "collect.h"
+#include "collector.h"
 #include "configure.h"
 #include "control_thread.h"
 #include "crash.h"
@@ -23,6 +24,7 @@
 #include "dpdk.h"
 #include "driver_calls.h"
 #include "eal_log.h"
+#include "flow_export.h"
 #include "health.h"
 #include "host_guests.h"
 #include "host_thread.h"
@@ -279,6 +281,8 @@ static void gateway_stop(struct gateway *g)
 	path_mtus_free(&g->control.path_mtus);
 	reserve_free(g->reserve);
 	binding_log_stop(g->bindings);
+	flow_export_free(&g->control);
+	collector_close();
 	request_stop();
 	trace_free(g->control.tracing.trace);
 	flow_table_free(g->control.flows);

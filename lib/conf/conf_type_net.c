@@ -82,13 +82,29 @@ void conf_parse_address(const struct conf_value *v)
 		*(struct ip_addr *)v->field = a;
 }
 
-void conf_parse_loopback(const struct conf_value *v)
+static bool is_loopback(const struct ip_addr *a)
 {
 	const struct ip_prefix v4 = V4(127, 0, 0, 0, 8), v6 = V6(0, 0, 1, 128);
+
+	return ip_prefix_contains(&v4, a) || ip_prefix_contains(&v6, a);
+}
+
+// A program of this machine, or of another one.
+void conf_parse_collector(const struct conf_value *v)
+{
 	struct ip_addr a;
 
-	if (ip_addr_parse(&a, v->text) == 0 &&
-		(ip_prefix_contains(&v4, &a) || ip_prefix_contains(&v6, &a)))
+	if (ip_addr_parse(&a, v->text) == 0 && is_loopback(&a))
+		*(struct ip_addr *)v->field = a;
+	else
+		conf_parse_address(v);
+}
+
+void conf_parse_loopback(const struct conf_value *v)
+{
+	struct ip_addr a;
+
+	if (ip_addr_parse(&a, v->text) == 0 && is_loopback(&a))
 		*(struct ip_addr *)v->field = a;
 	else
 		conf_reject(v);

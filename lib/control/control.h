@@ -69,6 +69,11 @@ struct control_io {
 	// Returns how many.
 	unsigned int (*device_counters)(void *arg, uint16_t port, unsigned int first,
 		struct device_counter counters[], unsigned int n);
+	// Sends a message by UDP to the collector of flows, from the kernel of this machine, and
+	// does not wait. Returns 0 or -errno, also of earlier messages; -EAGAIN: there are too
+	// many.
+	int (*export_send)(void *arg, const struct ip_addr *to, uint16_t port, const void *message,
+		size_t len);
 };
 
 struct health_worker {
@@ -269,9 +274,10 @@ struct control {
 	struct pings pings;
 	struct control_member member;
 	struct revisions revisions;
-	unsigned int expiry_next; // SA whose lifetime is checked next
-	unsigned int sas_leaving; // of the configuration, deleted but not yet released
-	bool routes_changed;      // of the kernel, see kernel_routes.h
+	struct flow_export *flow_export; // see flow_export.h; NULL: there was none yet
+	unsigned int expiry_next;        // SA whose lifetime is checked next
+	unsigned int sas_leaving;        // of the configuration, deleted but not yet released
+	bool routes_changed;             // of the kernel, see kernel_routes.h
 	// Of routes that have changed so that flows are to be decided again.
 	struct flow_regions redecide;
 	bool tunnels_changed;   // some are up or down, which routes with skip follow

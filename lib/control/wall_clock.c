@@ -10,19 +10,25 @@
 
 #define JUMP_MS 1000 // more than it is ever slewed between two calls
 
+uint64_t wall_clock_ms(void)
+{
+	struct timespec wall;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	return (uint64_t)wall.tv_sec * 1000 + (uint64_t)wall.tv_nsec / 1000000;
+}
+
 void wall_clock_tick(uint64_t now_ms)
 {
 	static int64_t ahead_ms; // of our clock, when both were last read
 	static bool known;
-	struct timespec wall;
 	int64_t ahead, jump;
 
-	clock_gettime(CLOCK_REALTIME, &wall);
-	ahead = (int64_t)wall.tv_sec * 1000 + wall.tv_nsec / 1000000 - (int64_t)now_ms;
+	ahead = (int64_t)wall_clock_ms() - (int64_t)now_ms;
 	jump = ahead - ahead_ms;
 	if (known && llabs(jump) >= JUMP_MS)
 		log_warn("the wall clock was set %" PRId64 " seconds %s: only timestamps in the "
-			 "log are affected",
+			 "log and in exported flows are affected",
 			((int64_t)llabs(jump) + 500) / 1000, jump > 0 ? "ahead" : "back");
 	ahead_ms = ahead;
 	known = true;

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Logs that the wall clock was set. Nothing depends on it but the dates in the log: readers who
-// compare them, with the peer's for example, have to know. Control thread.
+// The wall clock, and a line of the log when it was set. Nothing depends on it but the dates in the
+// log and in exported flows: readers who compare them, with the peer's for example, have to know.
+// Control thread.
 #pragma once
 
 #include <stdint.h>
 
 #define WALL_CLOCK_DATE 24 // octets of a date with its NUL
+
+// Milliseconds since 1970. Any thread.
+uint64_t wall_clock_ms(void);
 
 // Seconds since 1970, for dates that are shown. Any thread.
 uint64_t wall_clock_s(void);

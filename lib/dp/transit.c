@@ -9,6 +9,7 @@
 #include "error.h"
 #include "firewall.h"
 #include "flow_lookup.h"
+#include "flow_record.h"
 #include "flow_track.h"
 #include "forward.h"
 #include "hop_group.h"
@@ -96,6 +97,8 @@ static __rte_noinline enum drop transit_tracked(struct worker *w, struct pkt *p,
 	}
 	if (d == DROP_NONE)
 		transit_enqueue(w, p, fp, f);
+	else
+		flow_count_drop(w->flows, f, fp->dir);
 	return d;
 }
 
@@ -188,6 +191,8 @@ enum drop transit_slow_path(struct worker *w, struct pkt *p, struct flow_pkt *fp
 		      : decide_new_flow(w, p, fp, found, flow);
 	if (d == DROP_NONE)
 		transit_enqueue(w, p, fp, *flow);
+	else if (f != NULL && !fp->icmp_error)
+		flow_count_drop(w->flows, f, fp->dir);
 	return d;
 }
 

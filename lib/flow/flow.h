@@ -130,6 +130,16 @@ struct flow_filter {
 	uint32_t generation;
 };
 
+// Why a flow ends, or why it has a record (flow_record.h): flowEndReason of IPFIX, information
+// element 136.
+enum flow_end {
+	FLOW_END_IDLE = 1,  // idle timeout
+	FLOW_END_ACTIVE,    // active timeout: the flow continues
+	FLOW_END_CLOSED,    // TCP was closed or reset
+	FLOW_END_FORCED,    // removed on request
+	FLOW_END_RESOURCES, // evicted
+};
+
 struct flow_view {
 	struct flow_key key;
 	enum flow_state state;

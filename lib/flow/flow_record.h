@@ -10,15 +10,6 @@
 
 #define FLOW_RECORDS 16384 // in a ring, a power of two
 
-// Why a record is made: flowEndReason of IPFIX (information element 136).
-enum flow_end {
-	FLOW_END_IDLE = 1,  // idle timeout
-	FLOW_END_ACTIVE,    // active timeout: the flow continues
-	FLOW_END_CLOSED,    // TCP was closed or reset
-	FLOW_END_FORCED,    // removed on request
-	FLOW_END_RESOURCES, // evicted
-};
-
 // Packets of a direction, since the last record of the flow.
 struct flow_record_dir {
 	uint64_t packets, octets; // that connection tracking accepted

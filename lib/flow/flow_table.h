@@ -8,7 +8,6 @@
 
 #include "flow.h"
 #include "flow_holder.h"
-#include "flow_record.h"
 #include "flow_source.h"
 
 #define BUCKET_SLOTS 7
@@ -283,7 +282,7 @@ void flow_record_add(struct flow_table *t, struct flow_worker *w, const struct f
 	uint32_t word, enum flow_end end);
 // Of a flow that begins in the entry: no packet has been dropped yet.
 void flow_dropped_reset(struct flow_table *t, const struct flow *f);
-// Control thread. Has the kernel clear the next part of the counts of drops. False: all is cleared.
+// Control thread. The kernel clears the next part of the counts of drops. False: all is cleared.
 bool flow_dropped_fill(struct flow_table *t);
 void flow_records_free(struct flow_table *t);
 

@@ -10,6 +10,7 @@
 #include <rte_malloc.h>
 
 #include "conf_change.h"
+#include "flow_export.h"
 #include "ike_tables.h"
 #include "peers.h"
 #include "revisions.h"
@@ -415,6 +416,8 @@ bool collect_totals(void *view, const struct control *c, unsigned int i)
 	};
 	v->drops = counters_drops(&v->counters);
 	flow_counters_sum(c->flows, &v->flow);
+	v->exported = flow_export_counts(c).records;
+	v->export_lost = flow_export_counts(c).not_sent + v->flow.records_lost;
 	v->bindings = v->flow.bindings - RTE_MIN(v->flow.bindings, v->flow.bindings_ended);
 	count_neighbours(v->neighbours, c);
 	v->tunnels = collect_tunnel_states(v->tunnels_in, c);

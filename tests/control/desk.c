@@ -66,6 +66,8 @@ uint32_t desk_active[2];
 struct counters desk_counters;
 uint64_t desk_heartbeat;
 unsigned int desk_watchdog;
+int desk_collector;
+unsigned int desk_messages;
 struct frame desk_sent[64];
 unsigned int desk_n_sent;
 
@@ -158,8 +160,20 @@ static void io_watchdog(void *arg)
 	desk_watchdog++;
 }
 
+static int io_export_send(
+	void *arg, const struct ip_addr *to, uint16_t port, const void *message, size_t len)
+{
+	(void)arg, (void)message;
+	assert_int_equal(ip_addr_v4(to), RTE_BE32(RTE_IPV4(127, 0, 0, 1)));
+	assert_int_equal(port, 4739);
+	assert_in_range(len, 17, 1232);
+	desk_messages++;
+	return desk_collector;
+}
+
 static const struct control_io io = {io_send, io_listen, io_has_link, io_active, io_link,
-	io_counters, io_now_ms, io_boot_ms, io_heartbeat, io_stall, io_watchdog, NULL, NULL};
+	io_counters, io_now_ms, io_boot_ms, io_heartbeat, io_stall, io_watchdog, NULL, NULL,
+	io_export_send};
 
 void desk_conf_write(FILE *f, const char *more, const char *sa)
 {

@@ -27,6 +27,9 @@ extern struct counters desk_counters; // of other threads
 extern uint64_t desk_heartbeat;    // of the worker
 extern unsigned int desk_watchdog; // how often the watchdog was fed
 
+extern int desk_collector;         // result of sending to the collector of flows
+extern unsigned int desk_messages; // that were sent to it, or tried
+
 // Frames that the control thread has sent since the last call of desk_forget().
 extern struct frame desk_sent[64];
 extern unsigned int desk_n_sent;

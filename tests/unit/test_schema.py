@@ -26,6 +26,7 @@ MORE = {
     "memory": {"size": "1.5G", "hugepages": False},
     "flows": {"max": "20k", "takeover": "1m", "timeouts": {"udp": 60}},
     "pmtu": {"age": "1.5h"}, "nat_log": {"size": "1G"}, "pair": {"member": 1},
+    "flow_export": {"collector": "127.0.0.1", "rate": "2k", "active_timeout": "5m"},
     "kernel_routes": {"table": "main", "protocols": ["bgp", "static"], "max": "10k"},
     "icmp": {"errors_in_clear": ["too_big"]},
     "ports": [
