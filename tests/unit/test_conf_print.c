@@ -257,7 +257,7 @@ static void test_peer(void **state)
 	assert_int_equal(peer->sas[1].opt.udp_remote_port, 4500);
 	assert_int_equal(peer->policies[0].local_port.at[0].min, 53);
 	assert_string_equal(peer->policies[0].local_port.text, "@dns,853");
-	assert_int_equal(peer->n_aliases, 1); // those that its policies use
+	assert_int_equal(peer->n_aliases, 1); // the values that its policies use
 	assert_int_equal(peer->policies[0].sa_out, 1);
 	assert_int_equal(peer->policies[0].sa_in[0], 0);
 	assert_int_equal(peer->policies[1].action, SPD_DISCARD);
