@@ -75,7 +75,7 @@ group_ike_start()
 	sed -i 's/start_action = start/start_action = trap/' "$lab_dir/swan-ikec/swanctl/swanctl.conf" # from its next start on
 }
 
-sequence() { ctl "$1" --json show sas | jq '[.[] | select(.direction == "out") | .sequence | tonumber] | max'; }
+sequence() { ctl "$1" --json show sas | jq '[.[] | select(.direction == "out") | .sequence | tonumber] | max // 0'; }
 
 # STANDBY ACTIVE: the standby has the SAs of the active one, and continues above its numbers.
 is_ready() { agree none && [[ $(sequence "$1") -gt $(sequence "$2") ]]; }

@@ -48,7 +48,7 @@ configure()
 change()
 {
 	reloads[$1]=$((reloads[$1] + 1))
-	matches "change of $1" "$(ctl "$@")" "^changed, generation $((reloads[$1] + 1))$"
+	matches "change of $1" "$(ctl "$@")" "^changed, generation $((reloads[$1] + 1)), revision [0-9]+$"
 }
 
 # OLD NEW: numbers of the keys.
