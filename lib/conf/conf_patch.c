@@ -315,7 +315,8 @@ bool conf_patches_sort(struct conf_patches *list)
 {
 	bool apart = true;
 
-	qsort(list->patch, list->n, sizeof(list->patch[0]), compare_patches);
+	if (list->n > 0)
+		qsort(list->patch, list->n, sizeof(list->patch[0]), compare_patches);
 	for (unsigned int i = 1; i < list->n; i++)
 		apart &= come_apart(&list->patch[i - 1], &list->patch[i]);
 	return apart;
