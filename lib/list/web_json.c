@@ -148,12 +148,14 @@ static void reasons_write(FILE *out, const struct control *c)
 	fputc(']', out);
 }
 
-// The log and show_group may see requests of operators and mistakes in files; every user of the
-// machine may see this.
+// The log and show_group may see requests of operators, mistakes in files and the addresses of
+// inner hosts; every user of the machine may see this.
 static bool is_private(const char *line)
 {
 	return strstr(line, "\tevent=request_") != NULL ||
-	       strstr(line, "\tevent=reload_refused\t") != NULL;
+	       strstr(line, "\tevent=reload_refused\t") != NULL ||
+	       strstr(line, "\tevent=acquire\t") != NULL ||
+	       strstr(line, "\tevent=nat_ports\t") != NULL;
 }
 
 // Without the fields of private ones: the first three are time, name and severity.

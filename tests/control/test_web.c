@@ -148,6 +148,8 @@ static void test_events(void **state)
 	event_post(RELOAD_REFUSED, EVENT_TEXT("secret reason"));
 	event_post(REQUEST_DONE, EVENT_TEXT("secret request"), EVENT_NUMBER(1), EVENT_NUMBER(0),
 		EVENT_NUMBER(1));
+	event_post(NAT_PORTS, EVENT_TEXT("masquerade"), EVENT_TEXT("secret source"),
+		EVENT_TEXT("secret destination"), EVENT_TEXT("tcp"), EVENT_NUMBER(80));
 	event_post(LINK_UP, EVENT_TEXT("<img src=x onerror=alert(1)>"));
 	samples_pass(1);
 	expect_status("\"event\":\"link_up\",\"severity\":\"info\",\"port\":\"\\u003cimg src=x "
@@ -155,6 +157,7 @@ static void test_events(void **state)
 		true);
 	expect_status("\"event\":\"reload_refused\",\"severity\":\"error\"}", true);
 	expect_status("\"event\":\"request_done\",\"severity\":\"info\"}", true);
+	expect_status("\"event\":\"nat_ports\",\"severity\":\"warning\"}", true);
 	expect_status("secret", false);
 }
 
