@@ -4,7 +4,6 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,47 +11,25 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "file_save.h"
+
 static bool fail(const char *doing, const char *path)
 {
 	warn("%s %s", doing, path);
 	return false;
 }
 
-static bool folder_sync(const char *path)
-{
-	char *copy = strdup(path);
-	int fd = copy != NULL ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	bool ok = fd >= 0 && fsync(fd) == 0;
-
-	if (fd >= 0)
-		close(fd);
-	free(copy);
-	return ok || fail("cannot write to the disk the folder of", path);
-}
-
 // --- new files ---
-
-static bool write_all(int fd, const char *text, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = TEMP_FAILURE_RETRY(write(fd, text, len));
-
-		if (n < 0)
-			return false;
-		text += n;
-		len -= (size_t)n;
-	}
-	return fsync(fd) == 0;
-}
 
 // The owner first: the octets are only for users that could read the former file.
 static bool is_written(int fd, const struct replacement *r, const struct stat *former)
 {
 	if (fchown(fd, former->st_uid, former->st_gid) < 0)
 		return fail("cannot give the owner and group of the former file to", r->fresh);
-	if (fchmod(fd, former->st_mode & 07777) < 0 || !write_all(fd, r->text, r->len))
+	if (fchmod(fd, former->st_mode & 07777) < 0)
 		return fail("cannot write", r->fresh);
-	return true;
+	errno = -file_write(fd, r->text, r->len);
+	return errno == 0 || fail("cannot write", r->fresh);
 }
 
 static void fresh_remove(struct replacement *r)
@@ -109,7 +86,8 @@ static bool replace_one(struct replacement *r, const struct tm *now)
 		return fail("cannot replace", r->path);
 	free(r->fresh);
 	r->fresh = NULL;
-	return folder_sync(r->path);
+	errno = -file_sync_folder(r->path);
+	return errno == 0 || fail("cannot write to the disk the folder of", r->path);
 }
 
 void replace_undo(struct replacement *r, size_t n)

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static int write_all(int fd, const char *text, size_t len)
+int file_write(int fd, const char *text, size_t len)
 {
 	while (len > 0) {
 		ssize_t n = write(fd, text, len);
@@ -24,7 +24,7 @@ static int write_all(int fd, const char *text, size_t len)
 }
 
 // The name is on the disk only when its directory is.
-static int sync_directory_of(const char *path)
+int file_sync_folder(const char *path)
 {
 	char copy[PATH_MAX];
 	int fd, rc;
@@ -49,7 +49,7 @@ int file_save(const char *path, const char *text, size_t len)
 	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
-	rc = write_all(fd, text, len);
+	rc = file_write(fd, text, len);
 	if (close(fd) < 0 && rc == 0)
 		rc = -errno;
 	if (rc == 0 && rename(fresh, path) < 0)
@@ -58,12 +58,12 @@ int file_save(const char *path, const char *text, size_t len)
 		unlink(fresh);
 		return rc;
 	}
-	return sync_directory_of(path);
+	return file_sync_folder(path);
 }
 
 int file_remove(const char *path)
 {
 	if (unlink(path) < 0)
 		return errno == ENOENT ? 0 : -errno;
-	return sync_directory_of(path);
+	return file_sync_folder(path);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Changes that wait for a confirmation. The other gateway of a pair gets them with it.
-// then.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,9 +68,9 @@ static void pending_send(struct control *c)
 
 // --- confirmation ---
 
-static uint64_t seconds_left(const struct unconfirmed *u, uint64_t now_ms)
+static uint64_t left_ms(const struct unconfirmed *u, uint64_t now_ms)
 {
-	return u->end_ms > now_ms ? (u->end_ms - now_ms + 999) / 1000 : 0;
+	return u->end_ms > now_ms ? u->end_ms - now_ms : 0;
 }
 
 bool revisions_wait(const struct control *c, uint64_t now_ms, FILE *out)
@@ -83,7 +82,7 @@ bool revisions_wait(const struct control *c, uint64_t now_ms, FILE *out)
 	fprintf(out,
 		"revision %" PRIu32 " of user %" PRIu32 " waits for its confirmation, for %" PRIu64
 		" s more: culvertctl confirm, or culvertctl rollback %" PRIu32 "\n",
-		u->revision, u->user, seconds_left(u, now_ms), u->former);
+		u->revision, u->user, (left_ms(u, now_ms) + 999) / 1000, u->former);
 	return true;
 }
 
@@ -133,11 +132,8 @@ uint64_t revisions_unconfirmed(const struct control *c)
 uint64_t revisions_left_ms(const struct control *c)
 {
 	const struct unconfirmed *u = &c->revisions.unconfirmed;
-	uint64_t now_ms = c->io->now_ms();
 
-	if (u->revision == 0)
-		return UINT64_MAX;
-	return u->end_ms > now_ms ? u->end_ms - now_ms : 0;
+	return u->revision != 0 ? left_ms(u, c->io->now_ms()) : UINT64_MAX;
 }
 
 const char *revisions_error(const struct control *c)

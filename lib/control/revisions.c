@@ -49,24 +49,11 @@ static bool text_make(struct text *t, const struct revision *r, const struct con
 	return false;
 }
 
-// Whether a revision has the same configuration.
-static bool text_is(const struct history *h, uint32_t number, const struct text *t)
-{
-	size_t len;
-	char *kept = number != 0 ? history_read(h, number, &len) : NULL;
-	bool same = kept != NULL && len == t->len - t->body &&
-		    memcmp(kept, t->octets + t->body, len) == 0;
-
-	free(kept);
-	return same;
-}
-
 static int save(struct control *c, const struct revision *r, const struct conf *conf)
 {
 	struct text t;
-	int rc;
+	int rc = -ENOMEM;
 
-	rc = -ENOMEM;
 	if (text_make(&t, r, conf)) {
 		rc = history_write(&c->revisions.history, r->number, t.octets, t.len);
 		free(t.octets);
@@ -128,13 +115,16 @@ int revisions_mark(struct control *c, uint32_t unconfirmed, uint32_t former)
 // Whether this is the configuration of a revision.
 static bool is_revision(struct control *c, uint32_t number, const struct conf *conf)
 {
+	size_t len = 0;
+	char *kept = number != 0 ? history_read(history_of(c), number, &len) : NULL;
 	struct text t;
-	bool same;
+	bool same = false;
 
-	if (!text_make(&t, &(struct revision){.number = number}, conf))
-		return false;
-	same = text_is(history_of(c), number, &t);
-	free(t.octets);
+	if (kept != NULL && text_make(&t, &(struct revision){.number = number}, conf)) {
+		same = len == t.len - t.body && memcmp(kept, t.octets + t.body, len) == 0;
+		free(t.octets);
+	}
+	free(kept);
 	return same;
 }
 
@@ -246,7 +236,7 @@ static bool can_return(
 	struct control *c, const struct revision_draft *d, const struct conf *conf, FILE *errors)
 {
 	struct conf *former =
-		revisions_read(c, last_of(history_of(c)), d->conf_path, conf, !d->of_file, errors);
+		revisions_read(c, last_of(history_of(c)), d->conf_path, conf, false, errors);
 
 	conf_free(former);
 	return former != NULL;
@@ -276,9 +266,8 @@ bool revisions_prepare(
 	if (!is_kept(c, conf) || (d->confirm_s > 0 && !is_kept(c, c->conf))) {
 		d->revision.number = 0;
 		if (d->confirm_s > 0)
-			fputs("--confirm needs a history, which state_dir = \"none\" and history = "
-			      "0 "
-			      "have not\n",
+			fputs("--confirm needs a history, which state_dir = \"none\" and "
+			      "history = 0 have not\n",
 				errors);
 		return d->confirm_s == 0;
 	}

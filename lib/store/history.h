@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The last revisions of the configuration, each a file in state_dir that nobody else can read: its
 // keys are in it. Their first line has who made them, the rest is text that history.c does not
-// read. A mark tells the next start that the configuration file has not been confirmed.
+// read. With a mark, the next start does not use the configuration file: it was not confirmed.
 //
 // The control thread; while it loads a configuration, the loading thread writes and reads.
 #pragma once

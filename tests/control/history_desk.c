@@ -7,40 +7,15 @@
 #include <unistd.h>
 
 #include "configure.h"
+#include "request_client.h"
 #include "requests.h"
 #include "revisions.h"
 
 char history_folder[] = "/tmp/culvert-revisions.XXXXXX", history_settings[128];
 static char file[64];
-static const char *next; // request of a client; NULL: there is none
-uid_t history_user;
-static char status[16], text[8192];
 static struct conf *made;
 bool history_refused;    // the built snapshot cannot be applied
 bool history_takes_long; // to make it
-
-static bool io_take(
-	void *arg, struct control_request *request, bool readers, request_wanted *wanted)
-{
-	(void)arg, (void)readers;
-	if (next == NULL || (wanted != NULL && !wanted(next)))
-		return false;
-	*request = (struct control_request){.text = strdup(next),
-		.len = strlen(next),
-		.uid = history_user,
-		.may_change = true,
-		.from = &desk};
-	next = NULL;
-	return true;
-}
-
-static void io_answer(void *arg, const struct control_request *request, const char *s,
-	const char *t, uint64_t now_ms)
-{
-	(void)arg, (void)request, (void)now_ms;
-	snprintf(status, sizeof(status), "%s", s);
-	snprintf(text, sizeof(text), "%s", t);
-}
 
 static int io_load_begin(void *arg, request_make *make, bool new_keys, FILE *errors)
 {
@@ -62,23 +37,17 @@ static int io_load_finish(void *arg)
 	return 0;
 }
 
-static int io_sa_begin(void *arg, struct sa *sa, bool new_keys)
-{
-	(void)arg, (void)sa, (void)new_keys;
-	return 0;
-}
-
 static void io_nothing(void)
 {
 }
 
 static const struct request_at_once at_once[] = {{NULL, NULL, false}};
 
-static const struct request_io io = {.take = io_take,
-	.answer = io_answer,
+static const struct request_io io = {.take = client_take,
+	.answer = client_answer,
 	.load_begin = io_load_begin,
 	.load_finish = io_load_finish,
-	.sa_begin = io_sa_begin,
+	.sa_begin = client_sa_begin,
 	.reloading = io_nothing,
 	.ready = io_nothing,
 	.at_once = at_once};
@@ -116,7 +85,7 @@ int history_setup(void **state)
 		"state_dir = \"%s\"; instance = \"t\";\n", history_folder);
 	conf_file_write("");
 	history_refused = history_takes_long = false;
-	history_user = 5;
+	client_user = 5;
 	daemon_start();
 	return rc;
 }
@@ -148,17 +117,17 @@ void daemon_pass(void)
 
 static void request(const char *request_text)
 {
-	next = request_text;
-	status[0] = text[0] = '\0';
+	client_next = request_text;
+	client_status[0] = client_text[0] = '\0';
 	daemon_pass();
-	assert_null(next);
+	assert_null(client_next);
 }
 
 void expect_answer(const char *request_text, const char *wanted, const char *part)
 {
 	request(request_text);
-	if (strcmp(status, wanted) != 0 || strstr(text, part) == NULL)
-		fail_msg("%s: %s, %s", request_text, status, text);
+	if (strcmp(client_status, wanted) != 0 || strstr(client_text, part) == NULL)
+		fail_msg("%s: %s, %s", request_text, client_status, client_text);
 }
 
 unsigned int n_revisions(void)
@@ -213,11 +182,6 @@ void state_block(const char *name, bool on)
 
 void request_send(const char *request_text)
 {
-	next = request_text;
+	client_next = request_text;
 	daemon_pass();
-}
-
-const char *answer_status(void)
-{
-	return status;
 }

@@ -3,10 +3,9 @@
 // an operator who sends requests.
 #pragma once
 
-#include <sys/types.h>
-
 #include "collect.h"
 #include "desk.h"
+#include "request_client.h"
 
 #define RULE "rule add { name = \"r\"; action = \"drop\"; }"
 #define SA(n)                                                                                      \
@@ -15,7 +14,6 @@
 	"cipher_key = \"0f0102030405060708090a0b0c0d0e0fa0a1a2a" n "\"; }"
 
 extern char history_folder[], history_settings[128]; // settings that each file begins with
-extern uid_t history_user;                           // that sends requests
 extern bool history_refused;                         // the built snapshot cannot be applied
 extern bool history_takes_long;                      // to make it
 
@@ -33,9 +31,8 @@ void daemon_pass(void);
 // Sends a request, whose answer has this status, and this in its text.
 void expect_answer(const char *request_text, const char *wanted, const char *part);
 
-// Sends one that is not answered yet; the status of the last answer.
+// Sends one that is not answered yet.
 void request_send(const char *request_text);
-const char *answer_status(void);
 
 unsigned int n_revisions(void);
 struct history_view nth_revision(unsigned int i);

@@ -8,46 +8,20 @@
 #include "configure.h"
 #include "desk.h"
 #include "event_log.h"
+#include "request_client.h"
 #include "requests.h"
 #include "role.h"
 
-static const char *next;     // request of a client; NULL: there is none
-static bool next_may_change; // permissions of that client
-static char status[16], text[8192];
 static struct conf *made;
 static bool refused; // the built snapshot cannot be applied
 static bool subscribers_full;
 static bool takes_long; // to make it
 static unsigned int n_reloading, n_ready;
 
-static bool io_take(
-	void *arg, struct control_request *request, bool readers, request_wanted *wanted)
-{
-	assert_ptr_equal(arg, &desk);
-	if (next == NULL || (!next_may_change && !readers) || (wanted != NULL && !wanted(next)))
-		return false;
-	*request = (struct control_request){.text = strdup(next),
-		.len = strlen(next),
-		.uid = 5,
-		.pid = 6,
-		.may_change = next_may_change,
-		.from = &desk};
-	next = NULL;
-	return true;
-}
-
-static void io_answer(void *arg, const struct control_request *request, const char *s,
-	const char *t, uint64_t now_ms)
-{
-	(void)arg, (void)request, (void)now_ms;
-	snprintf(status, sizeof(status), "%s", s);
-	snprintf(text, sizeof(text), "%s", t);
-}
-
 static bool io_subscribe(const struct control_request *request, const char *t)
 {
 	if (!subscribers_full)
-		io_answer(NULL, request, "events", t, 0);
+		client_answer(NULL, request, "events", t, 0);
 	return !subscribers_full;
 }
 
@@ -70,12 +44,6 @@ static int io_load_finish(void *arg)
 	conf_free(made);
 	made = NULL;
 	return good ? 0 : -EINVAL;
-}
-
-static int io_sa_begin(void *arg, struct sa *sa, bool new_keys)
-{
-	(void)arg, (void)sa, (void)new_keys;
-	return 0;
 }
 
 static void io_reloading(void)
@@ -104,15 +72,15 @@ static bool active(struct control *c, const char *name, char *t, size_t size)
 static const struct request_at_once at_once[] = {{"flush", flush, false},
 	{"group-active", active, false}, {"ping", flush, true}, {NULL, NULL, false}};
 
-static const struct request_io io = {io_take, io_answer, io_subscribe, io_load_begin,
-	io_load_finish, io_sa_begin, io_reloading, io_ready, at_once};
+static const struct request_io io = {client_take, client_answer, io_subscribe, io_load_begin,
+	io_load_finish, client_sa_begin, io_reloading, io_ready, at_once};
 
 static int begin(void **state)
 {
 	int rc = desk_begin(state);
 
 	requests_start(&desk, "/nonexistent.conf", &io, &desk);
-	next_may_change = true;
+	client_may_change = true;
 	refused = subscribers_full = takes_long = false;
 	desk_now += 1000; // readers have waited
 	return rc;
@@ -120,19 +88,19 @@ static int begin(void **state)
 
 static void request(const char *request_text)
 {
-	next = request_text;
-	status[0] = text[0] = '\0';
+	client_next = request_text;
+	client_status[0] = client_text[0] = '\0';
 	for (unsigned int i = 0; i < 3; i++)
 		requests_tick(false, desk_now);
-	assert_null(next);
+	assert_null(client_next);
 }
 
 static void check(const char *request_text, const char *wanted_status, const char *part)
 {
 	request(request_text);
-	assert_string_equal(status, wanted_status);
-	if (strstr(text, part) == NULL)
-		fail_msg("no \"%s\" in the answer: %s", part, text);
+	assert_string_equal(client_status, wanted_status);
+	if (strstr(client_text, part) == NULL)
+		fail_msg("no \"%s\" in the answer: %s", part, client_text);
 }
 
 static void test_change(void **state)
@@ -231,9 +199,9 @@ static void test_reader_may_not_change(void **state)
 	unsigned int n = 0;
 
 	(void)state;
-	next_may_change = false;
+	client_may_change = false;
 	check("config", "text", "ports = (");
-	assert_null(strstr(text, "0001020304"));
+	assert_null(strstr(client_text, "0001020304"));
 	desk_now += 1000;
 	check("subscribe", "events", "events 0\n");
 	position = event_log_end();
@@ -252,24 +220,24 @@ static void test_reader_may_not_change(void **state)
 static void test_reading(void **state)
 {
 	(void)state;
-	next_may_change = false;
+	client_may_change = false;
 	takes_long = true;
 	request("config");
-	assert_string_equal(status, "");
+	assert_string_equal(client_status, "");
 	assert_false(desk.loading);
-	next_may_change = true;
+	client_may_change = true;
 	check("ike charon\nsa del nothing\n", "refused", "nothing");
 	check("flush proto=tcp", "ok", "flushed proto=tcp");
 	request("change argument\nrule add { name = \"r\"; action = \"drop\"; }");
-	assert_string_equal(status, "");
+	assert_string_equal(client_status, "");
 	takes_long = false;
-	next_may_change = false;
-	next = "config";
+	client_may_change = false;
+	client_next = "config";
 	requests_tick(false, desk_now);
-	assert_string_equal(status, "text");
+	assert_string_equal(client_status, "text");
 	requests_tick(false, desk_now);
-	assert_string_equal(status, "ok");
-	assert_non_null(next);
+	assert_string_equal(client_status, "ok");
+	assert_non_null(client_next);
 }
 
 #define STANDBY                                                                                    \
@@ -303,10 +271,10 @@ static void test_role_while_loading(void **state)
 
 	(void)state;
 	role_change_while_loading();
-	next = "config";
+	client_next = "config";
 	requests_tick(false, desk_now);
-	assert_non_null(next);
-	next = NULL;
+	assert_non_null(client_next);
+	client_next = NULL;
 	generation = desk_flow_generation();
 	desk_wait(100);
 	assert_int_equal(desk_flow_generation(), generation); // the load has the next one
@@ -335,17 +303,17 @@ static void test_role_survives_the_load(void **state)
 static void test_readers_wait(void **state)
 {
 	(void)state;
-	next_may_change = false;
+	client_may_change = false;
 	check("config", "text", "ports = (");
-	next = "config";
+	client_next = "config";
 	for (unsigned int i = 0; i < 9; i++) {
 		desk_now += 100;
 		requests_tick(false, desk_now);
-		assert_non_null(next);
+		assert_non_null(client_next);
 	}
 	desk_now += 100;
-	check(next, "text", "ports = (");
-	next_may_change = true;
+	check(client_next, "text", "ports = (");
+	client_may_change = true;
 	check("config", "text", "ports = (");
 	check("config", "text", "ports = (");
 }
@@ -356,14 +324,14 @@ static void test_request_waits_for_grace_period(void **state)
 	(void)state;
 	desk_worker_begins();
 	desk_reload("", "");
-	next = "config";
+	client_next = "config";
 	requests_tick(false, desk_now);
-	assert_non_null(next);
+	assert_non_null(client_next);
 	desk_worker_passes();
 	assert_true(configure_grace_over(&desk));
 	configure_retire(&desk);
-	request(next);
-	assert_string_equal(status, "text");
+	request(client_next);
+	assert_string_equal(client_status, "text");
 }
 
 int main(void)

@@ -115,7 +115,7 @@ static void test_late(void **state)
 	request_send("confirm");
 	history_takes_long = false;
 	daemon_pass();
-	assert_string_equal(answer_status(), "refused");
+	assert_string_equal(client_status, "refused");
 	assert_int_equal(desk.conf->n_rules, 0);
 }
 
@@ -189,7 +189,7 @@ static void test_in_place(void **state)
 	expect_answer("change argument\n" SA("4"), "ok", "revision 3");
 	assert_false(state_has("t.revision-3"));
 	expect_last(3, "change", "sa \"more-4\" added and 2 more");
-	history_user = 6;
+	client_user = 6;
 	expect_answer("change argument\n" SA("5"), "ok", "revision 4");
 	assert_true(state_has("t.revision-3"));
 	assert_int_equal(nth_revision(3).user, 6);
