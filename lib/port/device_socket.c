@@ -14,10 +14,12 @@
 #include "port_log.h"
 
 #define MEMIF_SOCKET "/run/memif.sock" // the driver's default
+#define LISTENS      0x10000           // in the flags of /proc/net/unix: __SO_ACCEPTCON
 
 enum state {
 	ABSENT,
 	STALE, // no process has it
+	BOUND, // a process has it, but does not listen yet
 	USED,
 	NO_SOCKET, // another kind of file
 };
@@ -112,22 +114,50 @@ static bool is_refused(const char *path)
 	return refused;
 }
 
+// Connects with a socket that is connected already, which the kernel refuses only after it has
+// found that the other one listens: that one does not notice.
+static bool listens_as(const struct sockaddr_un *addr, int type)
+{
+	int fd[2];
+	bool listens;
+
+	if (socketpair(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fd) < 0)
+		return false;
+	listens = connect(fd[0], (const struct sockaddr *)addr, sizeof(*addr)) < 0 &&
+		  (errno == EISCONN || errno == EAGAIN); // EAGAIN: others wait for it
+	close(fd[0]);
+	close(fd[1]);
+	return listens;
+}
+
+// Whether a process not only has the socket, but listens: between the two a connection fails.
+static bool listens(const char *path)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
+	return listens_as(&addr, SOCK_STREAM) || listens_as(&addr, SOCK_SEQPACKET);
+}
+
 // The kernel finds abstract names by their type only: its list tells without a connection.
 static enum state abstract_state_of(const char *name)
 {
 	FILE *f = fopen("/proc/net/unix", "re");
-	bool found = false;
+	enum state state = ABSENT;
+	unsigned long flags;
 	char line[256];
 
-	while (f != NULL && !found && fgets(line, sizeof(line), f) != NULL) {
+	while (f != NULL && state == ABSENT && fgets(line, sizeof(line), f) != NULL) {
 		line[strcspn(line, "\n")] = '\0';
 		const char *last = strrchr(line, ' ');
 
-		found = last != NULL && strcmp(last + 1, name) == 0;
+		if (last != NULL && strcmp(last + 1, name) == 0 &&
+			sscanf(line, "%*s %*s %*s %lx", &flags) == 1)
+			state = (flags & LISTENS) != 0 ? USED : BOUND;
 	}
 	if (f != NULL)
 		fclose(f);
-	return found ? USED : ABSENT;
+	return state;
 }
 
 static enum state state_of(const char *path)
@@ -140,7 +170,9 @@ static enum state state_of(const char *path)
 		return ABSENT;
 	if (!S_ISSOCK(st.st_mode))
 		return NO_SOCKET;
-	return is_refused(path) ? STALE : USED;
+	if (is_refused(path))
+		return STALE;
+	return listens(path) ? USED : BOUND;
 }
 
 bool device_socket_is_used(const char *path)
@@ -153,6 +185,7 @@ static bool explain_listen(const struct conf_port *c, const char *path)
 	char folder[DEVICE_SOCKET_SIZE];
 
 	switch (state_of(path)) {
+	case BOUND:
 	case USED:
 		port_error(c,
 			"another process listens on %s: stop that one ('ss -xlp' lists them), or "
@@ -186,7 +219,7 @@ int device_socket_prepare(const struct conf_port *c)
 	if (state == STALE && unlink(path) == 0)
 		log_info("removed %s, the socket of an earlier process", path);
 	// Several ports of memif may share a socket.
-	if (is(c->device, "net_memif") || (state != USED && state != NO_SOCKET))
+	if (is(c->device, "net_memif") || state == STALE || state == ABSENT)
 		return 0;
 	explain_listen(c, path);
 	return -EIO;
