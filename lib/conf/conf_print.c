@@ -187,6 +187,14 @@ void conf_print(const struct conf *c, FILE *out)
 void conf_revision_write(const struct conf *c, FILE *out)
 {
 	print_all(c, out, keys_write);
+	fputs(CONF_KEY_FILES " = [", out);
+	for (unsigned int i = 0; i < c->n_sas; i++) {
+		const char *name = c->tree->key_files[i];
+
+		fputs(i > 0 ? ", " : "", out);
+		conf_print_text(out, name != NULL ? name : "");
+	}
+	fputs("];\n", out);
 }
 
 // --- differences for programs ---

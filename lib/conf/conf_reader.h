@@ -134,6 +134,9 @@ config_setting_t *conf_tree_add(
 // Prints a text in quotation marks, as in a file.
 void conf_print_text(FILE *out, const char *text);
 
+// In a revision: the names of the files that the keys of each SA were read from, "" for none.
+#define CONF_KEY_FILES "key_files"
+
 // Prints a value as in a file; keys in it are not shown.
 void conf_print_value(FILE *out, const config_setting_t *s);
 

@@ -36,15 +36,45 @@ static void differences_note(struct conf_reader *r)
 	conf_changes_free(list);
 }
 
+// Takes the names of key files out of the text: they are no setting of a configuration.
+static const char **key_files_take(config_setting_t *root, unsigned int *n)
+{
+	const config_setting_t *list = conf_member(root, CONF_KEY_FILES);
+	const char **names;
+
+	*n = list != NULL ? (unsigned int)config_setting_length(list) : 0;
+	names = conf_alloc(*n + 1, sizeof(names[0]));
+	for (unsigned int i = 0; i < *n; i++) {
+		const char *name = config_setting_get_string_elem(list, (int)i);
+
+		names[i] = name != NULL && name[0] != '\0' ? conf_strdup(name) : NULL;
+	}
+	if (list != NULL)
+		config_setting_remove(root, CONF_KEY_FILES);
+	return names;
+}
+
+static void key_files_put(struct conf *c, const char **names, unsigned int n)
+{
+	for (unsigned int i = 0; i < RTE_MIN(n, c->n_sas); i++)
+		if (names[i] != NULL)
+			c->tree->key_files[i] = names[i];
+}
+
 static void revision_read(struct conf_reader *r)
 {
 	const struct conf_revision *revision = ((struct reading *)r)->revision;
 	const struct conf_where where = {conf_strdup(revision->name), 1};
+	const char **key_files;
+	unsigned int n_key_files;
 
 	conf_begin(r, conf_folder(revision->conf_path));
 	if (!conf_text_read(r, &r->c->tree->file, revision->text, revision->len, where))
 		return;
+	key_files = key_files_take(config_root_setting(&r->c->tree->file), &n_key_files);
 	conf_read(r);
+	if (r->n_messages == 0)
+		key_files_put(r->c, key_files, n_key_files);
 	if (r->replaced != NULL)
 		conf_check_restart(r, r->replaced);
 	if (revision->unsaved && r->n_messages == 0) {

@@ -5,6 +5,7 @@
 
 #include "conf_apply.h"
 #include "conf_dir.h"
+#include "conf_print.h"
 #include "test.h"
 
 static char *written(const struct conf *c, size_t *len)
@@ -40,6 +41,27 @@ static unsigned int n_different(const struct conf *from, const struct conf *to, 
 	return n;
 }
 
+static char *shown(const struct conf *c)
+{
+	char *text;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	conf_print(c, f);
+	fclose(f);
+	return text;
+}
+
+// With the same key files.
+static void shown_alike(const struct conf *c, const struct conf *again)
+{
+	char *text = shown(c), *text_again = shown(again);
+
+	assert_string_equal(text, text_again);
+	free(text);
+	free(text_again);
+}
+
 // Nothing is lost of any configuration that there is in this folder.
 static void same(const char *name)
 {
@@ -55,6 +77,7 @@ static void same(const char *name)
 	again = reread(text, len, NULL, false, stderr);
 	assert_non_null(again);
 	assert_int_equal(n_different(c, again, false), 0);
+	shown_alike(c, again);
 	conf_free(again);
 	// Nothing needs a restart.
 	again = reread(text, len, c, true, stderr);
