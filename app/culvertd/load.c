@@ -10,6 +10,7 @@
 #include "frozen.h"
 #include "group.h"
 #include "log.h"
+#include "metrics.h"
 #include "stack_wipe.h"
 
 // The configuration that is loaded.
@@ -134,16 +135,11 @@ static int replace(struct gateway *g)
 	return 0;
 }
 
-static int apply(struct gateway *g)
+// Nothing fails after something was changed.
+static int reserve_and_replace(struct gateway *g)
 {
 	int rc;
 
-	if (load.snapshot == NULL)
-		return -EINVAL;
-	if (!groups_keep_roles(&g->control, load.conf, load.errors))
-		return -EINVAL;
-	if (reserve_keys_check(g->reserve, load.conf, load.new_keys, load.errors) < 0)
-		return -EINVAL;
 	frozen_renew(&g->control);
 	rc = reserve_begin(g->reserve, load.snapshot);
 	frozen_renew(&g->control);
@@ -159,6 +155,22 @@ static int apply(struct gateway *g)
 	else if (rc < 0)
 		fputs("out of memory for routes, or for the paths of SAs\n", load.errors);
 	return rc < 0 ? -EINVAL : 0;
+}
+
+static int apply(struct gateway *g)
+{
+	int rc;
+
+	if (load.snapshot == NULL || !groups_keep_roles(&g->control, load.conf, load.errors) ||
+		reserve_keys_check(g->reserve, load.conf, load.new_keys, load.errors) < 0 ||
+		metrics_prepare(load.conf, load.errors) < 0)
+		return -EINVAL;
+	rc = reserve_and_replace(g);
+	if (rc == 0)
+		metrics_commit(load.conf);
+	else
+		metrics_discard();
+	return rc;
 }
 
 static void load_discard(void)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "metrics.h"
 
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +19,7 @@
 #define CONNECTIONS  8u // of an endpoint, at once; each may hold the text of one answer
 #define CONNECTION_S 3u // without an octet received or sent
 #define RETRY_MS     5000u
+#define WHY_SIZE     512u
 #define STATUS_MS    1000u // clients get the same document for that time
 #define FILTER_ARG   "filter"
 #define FROM_ARG     "from"
@@ -30,7 +34,7 @@ struct connection {
 	bool answered;   // or its answer is being sent
 };
 
-// A listening socket and its server. Written by the control thread while no server runs.
+// A listening socket and its server. Written by the control thread while that does not run.
 struct endpoint {
 	struct metrics_address address;
 	struct MHD_Daemon *server; // NULL: does not listen
@@ -42,12 +46,22 @@ struct endpoint {
 	uint64_t status_ms; // when it was made
 };
 
+#define ENDPOINTS 2u // TCP, and a Unix socket
+
 static struct control *control;
 static const struct view_list *lists;
 static unsigned int n_lists;
-static struct endpoint endpoints[2];
+static struct endpoint *endpoints[ENDPOINTS]; // NULL: not configured
 static uint64_t retry_ms;
-static struct web_history *history; // NULL without the page
+// Of the page, also while there is none; NULL until there is a page. Servers read both.
+static struct web_history *history;
+static atomic_bool has_page;
+
+// Prepared for another configuration: an endpoint of its own, or that of the running one.
+static struct {
+	struct endpoint *endpoint[ENDPOINTS];
+	bool page;
+} wanted;
 
 // Browsers take nothing but the page from here, and keep nothing.
 static void headers_add(struct MHD_Response *r, const char *type)
@@ -189,12 +203,17 @@ static const struct resource {
 	{"/tunnels.json", true, tunnels_answer},
 };
 
+// Acquire: the history is there.
+static bool page_is_on(void)
+{
+	return atomic_load_explicit(&has_page, memory_order_acquire);
+}
+
 static enum MHD_Result resource_answer(
 	struct endpoint *e, struct MHD_Connection *c, const char *url)
 {
 	for (unsigned int i = 0; i < RTE_DIM(resources); i++)
-		if (strcmp(url, resources[i].url) == 0 &&
-			(history != NULL || !resources[i].of_page))
+		if (strcmp(url, resources[i].url) == 0 && (!resources[i].of_page || page_is_on()))
 			return resources[i].answer(e, c);
 	return say(c, MHD_HTTP_NOT_FOUND, "not found\n");
 }
@@ -280,23 +299,47 @@ static struct MHD_Daemon *serve(struct endpoint *e, int fd)
 		MHD_OPTION_NOTIFY_CONNECTION, connection_event, e, MHD_OPTION_END);
 }
 
-static void endpoint_start(struct endpoint *e)
+// Listens at the address of the endpoint and serves. False after writing the reason to why.
+static bool endpoint_open(struct endpoint *e, const struct conf *conf, char *why, size_t size)
 {
-	char why[512] = "the HTTP server did not start";
-	int fd = metrics_listen(&e->address, control->conf, why, sizeof(why));
+	int fd = metrics_listen(&e->address, conf, why, size);
 
-	if (fd >= 0)
-		e->server = serve(e, fd);
-	if (e->server != NULL && e->failed)
+	if (fd < 0)
+		return false;
+	e->server = serve(e, fd);
+	if (e->server != NULL)
+		return true;
+	snprintf(why, size, "the HTTP server did not start");
+	metrics_unlisten(&e->address);
+	close(fd);
+	return false;
+}
+
+// Tries to serve an endpoint of the running configuration.
+static void endpoint_try(struct endpoint *e)
+{
+	char why[WHY_SIZE];
+	const bool open = endpoint_open(e, control->conf, why, sizeof(why));
+
+	if (open && e->failed)
 		log_info("metrics: listening on %s", e->address.name);
-	else if (e->server == NULL && !e->failed)
+	else if (!open && !e->failed)
 		log_warn("metrics: cannot listen on %s: %s; retried every %u seconds",
 			e->address.name, why, RETRY_MS / 1000);
-	e->failed = e->server == NULL;
-	if (e->failed && fd >= 0) {
+	e->failed = !open;
+}
+
+// NULL is allowed.
+static void endpoint_free(struct endpoint *e)
+{
+	if (e == NULL)
+		return;
+	if (e->server != NULL) {
+		MHD_stop_daemon(e->server);
 		metrics_unlisten(&e->address);
-		close(fd);
 	}
+	status_forget(e);
+	free(e);
 }
 
 static const struct view_list *list_named(const char *name)
@@ -315,36 +358,124 @@ void metrics_tick(uint64_t now_ms)
 	if (now_ms < retry_ms)
 		return;
 	retry_ms = now_ms + RETRY_MS;
-	for (unsigned int i = 0; i < RTE_DIM(endpoints); i++)
-		if (endpoints[i].address.len > 0 && endpoints[i].server == NULL)
-			endpoint_start(&endpoints[i]);
+	for (unsigned int i = 0; i < ENDPOINTS; i++)
+		if (endpoints[i] != NULL && endpoints[i]->server == NULL)
+			endpoint_try(endpoints[i]);
 }
+
+// --- changes ---
+
+static struct metrics_address address_of(const struct conf *conf, unsigned int i)
+{
+	return i == 0 ? metrics_address_tcp(conf) : metrics_address_unix(conf);
+}
+
+static bool has_address(const struct endpoint *e, const struct metrics_address *a)
+{
+	return e != NULL && e->address.len == a->len &&
+	       memcmp(&e->address.any, &a->any, a->len) == 0;
+}
+
+// NULL: out of memory.
+static struct endpoint *endpoint_new(const struct metrics_address *a)
+{
+	struct endpoint *e = calloc(1, sizeof(*e));
+
+	if (e != NULL)
+		e->address = *a;
+	return e;
+}
+
+static int endpoint_prepare(unsigned int i, const struct conf *conf, FILE *errors)
+{
+	const struct metrics_address a = address_of(conf, i);
+	char why[WHY_SIZE] = "out of memory";
+
+	wanted.endpoint[i] = has_address(endpoints[i], &a) ? endpoints[i] : NULL;
+	if (a.len == 0 || wanted.endpoint[i] != NULL)
+		return 0;
+	wanted.endpoint[i] = endpoint_new(&a);
+	if (wanted.endpoint[i] != NULL && endpoint_open(wanted.endpoint[i], conf, why, sizeof(why)))
+		return 0;
+	fprintf(errors, "metrics: cannot listen on %s: %s\n", a.name, why);
+	return -1;
+}
+
+static int page_prepare(const struct conf *conf, FILE *errors)
+{
+	wanted.page = conf->metrics_page;
+	if (wanted.page && history == NULL)
+		history = calloc(1, sizeof(*history));
+	if (!wanted.page || history != NULL)
+		return 0;
+	fputs("metrics: out of memory for the page\n", errors);
+	return -1;
+}
+
+int metrics_prepare(const struct conf *conf, FILE *errors)
+{
+	int rc = page_prepare(conf, errors);
+
+	for (unsigned int i = 0; i < ENDPOINTS; i++)
+		if (endpoint_prepare(i, conf, errors) < 0)
+			rc = -1;
+	if (rc < 0)
+		metrics_discard();
+	return rc;
+}
+
+void metrics_discard(void)
+{
+	for (unsigned int i = 0; i < ENDPOINTS; i++)
+		if (wanted.endpoint[i] != endpoints[i])
+			endpoint_free(wanted.endpoint[i]);
+}
+
+// The socket stays if nothing but its mode changes.
+static void mode_set(struct endpoint *e, const struct metrics_address *a)
+{
+	if (e == NULL || e->address.mode == a->mode)
+		return;
+	e->address.mode = a->mode;
+	if (e->server != NULL && metrics_mode_set(a) < 0)
+		log_warn("metrics: cannot change the mode of %s: %s", a->name, strerror(errno));
+}
+
+void metrics_commit(const struct conf *conf)
+{
+	for (unsigned int i = 0; i < ENDPOINTS; i++) {
+		const struct metrics_address a = address_of(conf, i);
+
+		if (wanted.endpoint[i] != endpoints[i])
+			endpoint_free(endpoints[i]);
+		endpoints[i] = wanted.endpoint[i];
+		mode_set(endpoints[i], &a);
+	}
+	atomic_store_explicit(&has_page, wanted.page, memory_order_release);
+}
+
+// --- start and stop ---
 
 void metrics_start(struct control *c, const struct view_list all[], unsigned int n)
 {
 	control = c;
 	lists = all;
 	n_lists = n;
-	if (c->conf->metrics_page)
-		history = calloc(1, sizeof(*history));
-	if (c->conf->metrics_page && history == NULL)
-		log_warn("metrics: no memory for the page");
-	endpoints[0] = (struct endpoint){.address = metrics_address_tcp(c->conf)};
-	endpoints[1] = (struct endpoint){.address = metrics_address_unix(c->conf)};
+	for (unsigned int i = 0; i < ENDPOINTS; i++) {
+		const struct metrics_address a = address_of(c->conf, i);
+
+		if (a.len > 0 && (endpoints[i] = endpoint_new(&a)) == NULL)
+			log_warn("metrics: no memory for %s", a.name);
+	}
+	has_page = page_prepare(c->conf, log_failures()) == 0 && c->conf->metrics_page;
 	metrics_tick(c->io->now_ms());
 }
 
 void metrics_stop(void)
 {
-	for (unsigned int i = 0; i < RTE_DIM(endpoints); i++) {
-		struct endpoint *e = &endpoints[i];
-
-		if (e->server == NULL)
-			continue;
-		MHD_stop_daemon(e->server);
-		status_forget(e);
-		metrics_unlisten(&e->address);
-		e->server = NULL;
+	for (unsigned int i = 0; i < ENDPOINTS; i++) {
+		endpoint_free(endpoints[i]);
+		endpoints[i] = NULL;
 	}
 	free(history);
 	history = NULL;

@@ -131,3 +131,9 @@ void metrics_unlisten(const struct metrics_address *a)
 	if (is_unix(a))
 		unlink(a->unix_path.sun_path);
 }
+
+// Others cannot replace the path: the folder has been checked.
+int metrics_mode_set(const struct metrics_address *a)
+{
+	return chmod(a->unix_path.sun_path, a->mode);
+}

@@ -30,3 +30,7 @@ int metrics_listen(
 
 // Removes the path of a Unix socket that metrics_listen() returned.
 void metrics_unlisten(const struct metrics_address *a);
+
+// Gives the path of a Unix socket that metrics_listen() returned another mode. Returns 0, or -1
+// with errno.
+int metrics_mode_set(const struct metrics_address *a);

@@ -132,6 +132,8 @@ static void test_may(void **state)
 		PORTS "flows = { per_source = 100; tcp = \"liberal\"; timeouts = { udp = 5; }; };\n"
 		      "icmp = { errors_per_second = 5; echo_replies_per_second = 5; };\n"
 		      "neighbour_table = { reachable = 5; };\n"
+		      "metrics = { address = \"127.0.0.2\"; port = 9469; socket = \"/m\"; "
+		      "mode = \"0666\"; page = true; };\n"
 		      "default_action = \"drop\";\n"
 		      "routes = ( { to = \"10.9.0.0/24\"; via = \"10.1.0.2\"; } );\n"
 		      "neighbours = ( { address = \"10.1.0.2\"; mac = \"02:00:00:00:00:02\"; } );\n"
@@ -173,17 +175,11 @@ static void test_may_not(void **state)
 		"13: sandbox: differs from the running configuration, needs a restart\n");
 	check(PORTS,
 		PORTS "capture = true; state_dir = \"none\";\n"
-		      "control_group = \"nogroup\"; show_group = \"nogroup\";\n"
-		      "metrics = { address = \"127.0.0.2\"; port = 9469;\n"
-		      "socket = \"/m\"; mode = \"0666\"; };\n",
+		      "control_group = \"nogroup\"; show_group = \"nogroup\";\n",
 		"3: state_dir: differs from the running configuration, needs a restart\n"
 		"3: capture: differs from the running configuration, needs a restart\n"
 		"4: control_group: differs from the running configuration, needs a restart\n"
-		"4: show_group: differs from the running configuration, needs a restart\n"
-		"5: metrics.address: differs from the running configuration, needs a restart\n"
-		"5: metrics.port: differs from the running configuration, needs a restart\n"
-		"6: metrics.socket: differs from the running configuration, needs a restart\n"
-		"6: metrics.mode: differs from the running configuration, needs a restart\n");
+		"4: show_group: differs from the running configuration, needs a restart\n");
 }
 
 static void test_back_to_default(void **state)
@@ -192,9 +188,9 @@ static void test_back_to_default(void **state)
 	check(PORTS "memory = { size = 2048; };\nidle = \"sleep\";\n", PORTS "memory = { };\n",
 		"1: idle differs from the running configuration, needs a restart\n"
 		"3: memory: size differs from the running configuration, needs a restart\n");
-	check(PORTS "flows = { max = 5000; };\nmetrics = { port = 9469; };\n", PORTS,
+	check(PORTS "flows = { max = 5000; };\nnat_log = { size = 5; };\n", PORTS,
 		"1: flows.max differs from the running configuration, needs a restart\n"
-		"1: metrics.port differs from the running configuration, needs a restart\n");
+		"1: nat_log.size differs from the running configuration, needs a restart\n");
 }
 
 static void test_ports(void **state)
