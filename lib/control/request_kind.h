@@ -51,7 +51,11 @@ const char *loading_status(struct loading *l, int rc);
 void loading_note(struct loading *l, const struct conf_change *c);
 void loading_notes_end(struct loading *l);
 
-// The same with all differences; unsaved: only those of changes at run time.
+// The same with all differences, which the revision gets as well; unsaved: only those of changes at
+// run time are for the log. list: NULL if memory is short.
+void loading_changes(struct loading *l, const struct conf_changes *list, bool unsaved);
+
+// The same with the differences of two configurations.
 void loading_compare(
 	struct loading *l, const struct conf *running, const struct conf *conf, bool unsaved);
 

@@ -44,11 +44,8 @@ void loading_notes_end(struct loading *l)
 		fprintf(l->log, "and %u more\n", l->n_different - LOG_LINES);
 }
 
-void loading_compare(
-	struct loading *l, const struct conf *running, const struct conf *conf, bool unsaved)
+void loading_changes(struct loading *l, const struct conf_changes *list, bool unsaved)
 {
-	struct conf_changes *list = conf_diff(running, conf);
-
 	for (unsigned int i = 0; list != NULL && i < list->n; i++)
 		if (!unsaved || list->change[i].unsaved)
 			loading_note(l, &list->change[i]);
@@ -59,6 +56,14 @@ void loading_compare(
 		revisions_describe(l->at->c, &l->made, list);
 	}
 	loading_notes_end(l);
+}
+
+void loading_compare(
+	struct loading *l, const struct conf *running, const struct conf *conf, bool unsaved)
+{
+	struct conf_changes *list = conf_diff(running, conf);
+
+	loading_changes(l, list, unsaved);
 	conf_changes_free(list);
 }
 

@@ -58,21 +58,20 @@ void request_diff_revisions(struct loading *l, const struct conf *running, FILE 
 // --- rollback ---
 
 // The changes that lead there are those of a record, for the other gateway of a pair.
-static void record_write(struct loading *l, const struct conf *running, const struct conf *conf)
+static void record_write(struct loading *l, const struct conf_changes *list)
 {
-	struct conf_changes *list = conf_diff(running, conf);
 	FILE *f = open_memstream(&l->record, &l->record_len);
 
 	if (f != NULL && list != NULL)
 		conf_changes_write(list, f);
 	if (f != NULL)
 		fclose(f);
-	conf_changes_free(list);
 }
 
 static struct conf *rollback_make(struct loading *l, const struct conf *running, FILE *errors)
 {
 	uint32_t number[NUMBERS_MAX];
+	struct conf_changes *list;
 	struct conf *conf;
 	int n = numbers_read(l, number, errors);
 
@@ -84,8 +83,10 @@ static struct conf *rollback_make(struct loading *l, const struct conf *running,
 	conf = revisions_read(l->at->c, number[0], l->conf_path, running, true, errors);
 	if (conf == NULL)
 		return NULL;
-	loading_compare(l, running, conf, false);
-	record_write(l, running, conf);
+	list = conf_diff(running, conf);
+	loading_changes(l, list, false);
+	record_write(l, list);
+	conf_changes_free(list);
 	return conf;
 }
 
