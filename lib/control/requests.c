@@ -3,6 +3,7 @@
 
 #include "frozen.h"
 #include "request_load.h"
+#include "revisions.h"
 
 #define AT_ONCE_MAX 64   // requests that are served without waiting in between
 #define READ_MS     1000 // from one load for readers to the next
@@ -11,6 +12,7 @@ static struct {
 	struct request_desk at;
 	const struct request_kind *due; // without a client; NULL: nothing
 	struct control_request next;    // is begun when the load is over; text NULL: none
+	struct control_request confirm; // the same, before everything: it has arrived in time
 	uint64_t read_ms;               // when something may be loaded again for who may only look
 } requests;
 
@@ -20,12 +22,30 @@ static bool is_reading(void)
 	return request_load_is_busy() && request_load_reads();
 }
 
+// A confirmation that arrives during a load is not too late if the change would return before
+// the load is over.
+static bool confirms_in_time(const char *text)
+{
+	const struct control *c = requests.at.c;
+
+	return requests.confirm.text == NULL && request_is_named(text, "confirm") &&
+	       revisions_may_confirm(c, c->io->now_ms());
+}
+
+static void wait_for_load(const struct control_request *asked)
+{
+	if (confirms_in_time(asked->text))
+		requests.confirm = *asked;
+	else
+		requests.next = *asked;
+}
+
 // Returns whether a further request may be served at once.
 static bool load(const struct request_kind *kind, struct control_request *asked,
 	const struct request_terms *terms, uint64_t now_ms)
 {
 	if (request_load_is_busy()) {
-		requests.next = *asked;
+		wait_for_load(asked);
 		return false;
 	}
 	request_load_begin(kind, asked, terms, now_ms);
@@ -51,20 +71,22 @@ static bool serve_next(struct control_request *asked, uint64_t now_ms)
 	return true;
 }
 
-static bool is_at_once(const char *text)
+static bool waits_for_no_load(const char *text)
 {
-	return request_at_once(&requests.at, text) != NULL;
+	return request_at_once(&requests.at, text) != NULL || confirms_in_time(text);
 }
 
-// While something is loaded, the requests that need no loading, such as those for roles of groups;
-// and, if that is for who may only look, others up to the first that waits for the end.
+// While something is loaded, the requests that need no loading, such as those for roles of groups,
+// and a confirmation; and, if that is for who may only look, others up to the first that waits for
+// the end.
 static bool take(struct control_request *asked, uint64_t now_ms)
 {
 	bool loads = request_load_is_busy();
-	bool any = !loads || (is_reading() && requests.due == NULL && requests.next.text == NULL);
+	bool any = !loads || (is_reading() && requests.due == NULL && requests.next.text == NULL &&
+				     requests.confirm.text == NULL);
 
 	return requests.at.io->take(requests.at.arg, asked, !loads && now_ms >= requests.read_ms,
-		any ? NULL : is_at_once);
+		any ? NULL : waits_for_no_load);
 }
 
 // Work without a client. NULL: there is none.
@@ -79,20 +101,33 @@ static const struct request_kind *due_take(uint64_t now_ms)
 	return due;
 }
 
+// A request that has waited for the end of a load. text NULL: there is none.
+static struct control_request waiting_take(struct control_request *waiting)
+{
+	struct control_request taken = *waiting;
+
+	waiting->text = NULL;
+	return taken;
+}
+
 // Returns whether a request was served to its end, or others do not wait for it.
 static bool begin_next(uint64_t now_ms)
 {
-	const struct request_kind *due = request_load_is_busy() ? NULL : due_take(now_ms);
+	bool loads = request_load_is_busy();
+	const struct request_kind *due;
 	struct control_request asked = {0};
 
+	if (!loads)
+		asked = waiting_take(&requests.confirm);
+	if (asked.text != NULL)
+		return serve_next(&asked, now_ms);
+	due = loads ? NULL : due_take(now_ms);
 	if (due != NULL) {
 		request_load_begin(due, &asked, &(struct request_terms){0}, now_ms);
 		return false;
 	}
-	if (!request_load_is_busy()) {
-		asked = requests.next;
-		requests.next.text = NULL;
-	}
+	if (!loads)
+		asked = waiting_take(&requests.next);
 	if (asked.text == NULL && !take(&asked, now_ms))
 		return false;
 	return serve_next(&asked, now_ms);
@@ -126,5 +161,6 @@ void requests_guests(void)
 void requests_stop(void)
 {
 	control_request_free(&requests.next);
+	control_request_free(&requests.confirm);
 	request_load_stop();
 }

@@ -86,6 +86,11 @@ bool revisions_wait(const struct control *c, uint64_t now_ms, FILE *out)
 	return true;
 }
 
+bool revisions_may_confirm(const struct control *c, uint64_t now_ms)
+{
+	return c->revisions.unconfirmed.revision != 0 && now_ms < c->revisions.unconfirmed.end_ms;
+}
+
 bool revisions_must_return(const struct control *c, uint64_t now_ms)
 {
 	return c->revisions.unconfirmed.revision != 0 && now_ms >= c->revisions.unconfirmed.end_ms;

@@ -89,6 +89,9 @@ int revisions_mark(struct control *c, uint32_t unconfirmed, uint32_t former);
 // Whether a change waits for its confirmation; writes that to out.
 bool revisions_wait(const struct control *c, uint64_t now_ms, FILE *out);
 
+// Whether one waits that may still be confirmed.
+bool revisions_may_confirm(const struct control *c, uint64_t now_ms);
+
 // Whether it was not confirmed in time.
 bool revisions_must_return(const struct control *c, uint64_t now_ms);
 

@@ -119,6 +119,35 @@ static void test_late(void **state)
 	assert_int_equal(desk.conf->n_rules, 0);
 }
 
+// During a load that the operator does not cause: until when the confirmation comes counts, not
+// when the load ends.
+static void test_during_load(void **state)
+{
+	static const struct {
+		uint64_t after_ms;
+		const char *status;
+		unsigned int rules;
+	} cases[] = {{59999, "ok", 1}, {60000, "refused", 0}};
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		expect_answer("confirm-in 60 change argument\n" RULE, "ok", "");
+		history_takes_long = true;
+		request_send("diff");
+		desk_now += cases[i].after_ms;
+		request_send("confirm");
+		desk_now += 60000;
+		daemon_pass();
+		assert_int_equal(desk.conf->n_rules, 1);
+		history_takes_long = false;
+		daemon_pass();
+		assert_string_equal(client_status, cases[i].status);
+		assert_int_equal(desk.conf->n_rules, cases[i].rules);
+		if (cases[i].rules > 0)
+			expect_answer("rollback 1", "ok", "");
+	}
+}
+
 static void test_ended_by_rollback(void **state)
 {
 	(void)state;
@@ -324,6 +353,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_changes, history_setup, history_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_reload_keeps_rollback, history_setup, history_teardown),
+		cmocka_unit_test_setup_teardown(test_during_load, history_setup, history_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_not_confirmed, history_setup, history_teardown),
 		cmocka_unit_test_setup_teardown(
