@@ -134,11 +134,9 @@ static void values_offer(
 	json_decref(objects);
 }
 
-// Aliases are in the configuration alone, and no list of the daemon.
 static void names_offer(const struct options *options, const char *list, const char *filter)
 {
-	if (field_key(list) != NULL)
-		values_offer(options, list, filter, field_key(list));
+	values_offer(options, list, filter, field_key(list));
 }
 
 static void reasons_offer(void)

@@ -21,7 +21,8 @@
 struct candidates {
 	char text[ROOM]; // lines: a word, a tab, its help
 	size_t begun;    // octets of the last word
-	bool open;       // it is inside quotes or braces, where nothing is completed
+	bool open;       // it is inside quotes or braces, where only aliases are completed
+	const char *end; // of a word that is complete
 };
 
 // In a process of its own, since it ends if the daemon does not answer.
@@ -75,6 +76,26 @@ static void words_get(
 	close(ends[0]);
 }
 
+// The name of an alias that begins at the end of settings, as "@NAME"; NULL: none does.
+static char *alias_begun(char *settings)
+{
+	char *quote = strrchr(settings, '"');
+
+	return quote != NULL && quote[1] == '@' ? quote + 2 : NULL;
+}
+
+// The last word, which takes the place of the line: the words that may follow "alias del" are the
+// aliases.
+static void alias_take(struct candidates *c, struct shell_words *words, char *name)
+{
+	words->n = 0;
+	words->word[words->n++] = "alias";
+	words->word[words->n++] = "del";
+	words->word[words->n++] = name;
+	c->open = false;
+	c->end = "\"";
+}
+
 static void candidates_get(struct candidates *c, EditLine *editor)
 {
 	const struct options *options;
@@ -91,6 +112,9 @@ static void candidates_get(struct candidates *c, EditLine *editor)
 	if ((len == 0 || before[len - 1] == ' ') && words.n < SHELL_WORDS_MAX)
 		words.word[words.n++] = "";
 	c->open = words.open || words.too_many || words.n == 0;
+	c->end = " ";
+	if (words.open && !words.too_many && alias_begun(before) != NULL)
+		alias_take(c, &words, alias_begun(before));
 	c->begun = c->open ? 0 : strlen(words.word[words.n - 1]);
 	c->text[0] = '\0';
 	if (!c->open)
@@ -166,7 +190,7 @@ static unsigned char on_tab(EditLine *editor, int key)
 		return CC_REDISPLAY;
 	}
 	snprintf(rest, sizeof(rest), "%.*s%s", (int)(len - c.begun), c.text + c.begun,
-		n == 1 ? " " : "");
+		n == 1 ? c.end : "");
 	return el_insertstr(editor, rest) == 0 ? CC_REFRESH : CC_ERROR;
 }
 

@@ -24,7 +24,8 @@ from test_culvertctl import DEADLINE_S, DROPS, INFO, Daemon
 PROMPT = "culvert> "
 SAS = [{"name": name, "direction": "out"} for name in ("to-b", "to-c", "from-b")]
 LISTS = {"info": INFO, "sas": SAS, "routes": [{"to": "10.0.0.0/8"}], "drops": DROPS,
-         "policies": [{"name": "sites", "action": "protect"}]}
+         "policies": [{"name": "sites", "action": "protect"}],
+         "aliases": [{"name": name, "of": "prefixes"} for name in ("branches", "web", "web-2")]}
 
 
 class Script(test_culvertctl.Case):
@@ -257,6 +258,19 @@ class Terminal(test_culvertctl.Case):
         self.assertIn("nothing that is known follows", self.type("top ?", r"(?s)follows.*culvert> top "))
         self.type("\x03")
         self.type('rule add { name = "x?', r'"x\?')  # a character there
+        self.type("\x03")
+        self.close()
+
+    def test_aliases_in_settings(self):
+        self.open()
+        self.type('rule add { source = "@b\t', '"@branches"')
+        self.type('; destination = [ "@w\t', '"@web')
+        self.assertIn("\n  web\n  web-2\n", self.type("\t", r"web-2\n(?s:.*)@web"))
+        self.type("-\t", '2"')
+        self.type("\x03")
+        self.type("rule add 'source = \"@b\t", '"@branches"')
+        self.type("\x03")
+        self.type('rule add { source = "b\t', "\a")  # no alias
         self.type("\x03")
         self.close()
 
