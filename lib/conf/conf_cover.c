@@ -102,8 +102,8 @@ bool conf_check_combinations(struct conf_reader *r, enum conf_kind kind,
 		all += own;
 		if (all > max) {
 			conf_err(r, conf_item(r, kind, i),
-				"its lists have %" PRIu64 " combinations, with those before it "
-				"%" PRIu64 ", must be %u at most",
+				"has %" PRIu64 " of %" PRIu64
+				" combinations of lists up to here, must be %u at most",
 				own, all, max);
 			return false;
 		}
