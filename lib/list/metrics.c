@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "log.h"
 #include "metrics_listen.h"
 #include "metrics_text.h"
+#include "web_host.h"
 #include "web_json.h"
 #include "web_page.h"
 
@@ -218,6 +220,18 @@ static enum MHD_Result resource_answer(
 	return say(c, MHD_HTTP_NOT_FOUND, "not found\n");
 }
 
+// No browser reaches a Unix socket.
+static bool is_for_this_host(const struct endpoint *e, struct MHD_Connection *c)
+{
+	char machine[HOST_NAME_MAX + 1] = "";
+
+	gethostname(machine, sizeof(machine) - 1);
+	return e->address.any.ss_family == AF_UNIX ||
+	       web_host_is_own(
+		       MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST),
+		       machine);
+}
+
 // Called for the head of a request, for each part of its body and at its end; *state is the
 // request's own.
 static enum MHD_Result request(void *arg, struct MHD_Connection *c, const char *url,
@@ -238,6 +252,9 @@ static enum MHD_Result request(void *arg, struct MHD_Connection *c, const char *
 	connection_of(c)->answered = true;
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is supported\n");
+	if (!is_for_this_host(arg, c))
+		return say(c, MHD_HTTP_MISDIRECTED_REQUEST,
+			"Host must be an address, localhost or the name of this machine\n");
 	return resource_answer(arg, c, url);
 }
 
