@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ranking.h"
 
+#include "ike_tables.h"
+
 static void ranking_add(struct ranking *r, unsigned int number, uint64_t weight)
 {
 	unsigned int at;
@@ -24,6 +26,22 @@ void ranking_busiest_sas(struct ranking *r, const struct control *c)
 	r->n = 0;
 	for (unsigned int i = 0; (sa = sa_list_at(sas, i)) != NULL; i++)
 		ranking_add(r, i, sa->rate);
+}
+
+static uint64_t tunnel_rate(const struct control *c, const struct spd_policy *p)
+{
+	const struct sa_in *in = policy_receiver(c, p, 0);
+
+	return (p->out != NULL ? p->out->sa.rate : 0) + (in != NULL ? in->sa.rate : 0);
+}
+
+void ranking_busiest_tunnels(struct ranking *r, const struct control *c)
+{
+	const struct spd_policy *p;
+
+	r->n = 0;
+	for (unsigned int i = 0; collect_tunnel(c, i, &p) != NULL; i++)
+		ranking_add(r, i, tunnel_rate(c, p));
 }
 
 // States are in order of severity but for up; beside them 32 bits of seconds.

@@ -17,6 +17,9 @@ struct ranking {
 // The SAs that carry most now.
 void ranking_busiest_sas(struct ranking *r, const struct control *c);
 
+// The tunnels whose SAs carry most now, in both directions.
+void ranking_busiest_tunnels(struct ranking *r, const struct control *c);
+
 // The tunnels that are not up, the worst states first: down, stopped, failing, silent, never; of
 // silent ones the longest silence first.
 void ranking_worst_tunnels(struct ranking *r, const struct control *c);

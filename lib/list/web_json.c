@@ -126,6 +126,26 @@ static void ranked_write(FILE *out, const struct control *c, const char *name, c
 	fputc(']', out);
 }
 
+// The counters from which a page makes rates of tunnels.
+static void busiest_tunnels_write(FILE *out, const struct control *c)
+{
+	const struct spd_policy *p = NULL;
+	struct ranking r;
+	struct decided did;
+
+	ranking_busiest_tunnels(&r, c);
+	fputs(",\"busiest_tunnels\":[", out);
+	for (unsigned int i = 0; i < r.n; i++) {
+		collect_tunnel(c, r.number[i], &p);
+		did = decisions_sum(c->snapshot->objects->decisions[DECIDER_POLICY], p->number);
+		fprintf(out, "%s{\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"tunnel\":",
+			i > 0 ? "," : "", did.packets, did.octets);
+		web_string(out, p->name);
+		fputc('}', out);
+	}
+	fputc(']', out);
+}
+
 // The reasons that occurred, with their explanations.
 static void reasons_write(FILE *out, const struct control *c)
 {
@@ -194,7 +214,7 @@ static void gateway_write(FILE *out, const struct control *c)
 	web_string(out, c->conf->instance);
 	fputs(",\"version\":", out);
 	web_string(out, c->version);
-	fprintf(out, ",\"uptime_s\":%" PRIu64, (c->io->now_ms() - c->started_ms) / 1000);
+	fprintf(out, ",\"uptime_ms\":%" PRIu64, c->io->now_ms() - c->started_ms);
 }
 
 // --- documents ---
@@ -225,6 +245,7 @@ char *web_status_new(struct control *c, const struct view_list lists[], unsigned
 	lists_write(out, c, lists, n);
 	ranked_write(out, c, "worst", "tunnels", ranking_worst_tunnels, collect_tunnels);
 	ranked_write(out, c, "busiest", "sas", ranking_busiest_sas, collect_sas);
+	busiest_tunnels_write(out, c);
 	reasons_write(out, c);
 	web_rates_write_ports(out, copy, c->conf);
 	pthread_mutex_unlock(&c->lock);

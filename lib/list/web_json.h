@@ -5,7 +5,7 @@
 
 #include "web_history.h"
 
-// Ports, groups, members, the worst tunnels and busiest SAs, reasons of drops, events, and the
+// Ports, groups, members, the worst and busiest tunnels, the busiest SAs, reasons of drops, events, and the
 // rates of the history. Returns text of *len octets for the caller to free, NULL if memory is
 // short. Holds the gateway's lock while it looks at lists of bounded length.
 char *web_status_new(struct control *c, const struct view_list lists[], unsigned int n,

@@ -76,6 +76,10 @@ def search(browser):
 def watch(browser):
     browser.poll("document.getElementById('worst').textContent === 'Every tunnel is up.'")
     print("tunnel is up", flush=True)
+    browser.poll("[...document.querySelectorAll('#tunnel-rates .legend')].length == 2 && "
+                 "[...document.querySelectorAll('#tunnel-rates .legend span')].every(line => "
+                 f"line.textContent.startsWith({TUNNEL!r}) && !line.textContent.startsWith('{TUNNEL} 0'))")
+    print("rates of the tunnel", flush=True)
     browser.poll(f"[...document.querySelectorAll('#worst td')].some(cell => cell.textContent === {TUNNEL!r})")
     print("tunnel fails", flush=True)
 
