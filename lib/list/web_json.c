@@ -15,7 +15,7 @@
 #include "web_text.h"
 
 #define STRIDE   256u   // tunnels that are looked at, at once, with the gateway's lock
-#define PAUSE_NS 500000 // in between, so that other threads get the lock
+#define PAUSE_NS 500000 // in between
 
 // --- views ---
 
@@ -126,26 +126,6 @@ static void ranked_write(FILE *out, const struct control *c, const char *name, c
 	fputc(']', out);
 }
 
-// The counters from which a page makes rates of tunnels.
-static void busiest_tunnels_write(FILE *out, const struct control *c)
-{
-	const struct spd_policy *p = NULL;
-	struct ranking r;
-	struct decided did;
-
-	ranking_busiest_tunnels(&r, c);
-	fputs(",\"busiest_tunnels\":[", out);
-	for (unsigned int i = 0; i < r.n; i++) {
-		collect_tunnel(c, r.number[i], &p);
-		did = decisions_sum(c->snapshot->objects->decisions[DECIDER_POLICY], p->number);
-		fprintf(out, "%s{\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"tunnel\":",
-			i > 0 ? "," : "", did.packets, did.octets);
-		web_string(out, p->name);
-		fputc('}', out);
-	}
-	fputc(']', out);
-}
-
 // The reasons that occurred, with their explanations.
 static void reasons_write(FILE *out, const struct control *c)
 {
@@ -219,6 +199,12 @@ static void gateway_write(FILE *out, const struct control *c)
 
 // --- documents ---
 
+// Other threads get the lock.
+static void lock_pause(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+}
+
 // Text of a stream that was closed; NULL if it lacks memory.
 static char *text_of(FILE *out, char **text)
 {
@@ -228,10 +214,76 @@ static char *text_of(FILE *out, char **text)
 	return NULL;
 }
 
+struct status {
+	FILE *out;
+	const struct control *c;
+	const struct view_list *lists;
+	unsigned int n;
+	const struct web_history *history;
+	struct web_history *copy;
+};
+
+static void first_write(const struct status *s)
+{
+	*s->copy = *s->history;
+	gateway_write(s->out, s->c);
+	lists_write(s->out, s->c, s->lists, s->n);
+	reasons_write(s->out, s->c);
+	web_rates_write_ports(s->out, s->copy, s->c->conf);
+}
+
+static void worst_write(const struct status *s)
+{
+	ranked_write(s->out, s->c, "worst", "tunnels", ranking_worst_tunnels, collect_tunnels);
+}
+
+static void busiest_write(const struct status *s)
+{
+	ranked_write(s->out, s->c, "busiest", "sas", ranking_busiest_sas, collect_sas);
+}
+
+// The counters from which a page makes rates of tunnels.
+static void busiest_tunnels_write(const struct status *s)
+{
+	const struct control *c = s->c;
+	const struct spd_policy *p = NULL;
+	struct ranking r;
+	struct decided did;
+
+	ranking_busiest_tunnels(&r, c);
+	fputs(",\"busiest_tunnels\":[", s->out);
+	for (unsigned int i = 0; i < r.n; i++) {
+		collect_tunnel(c, r.number[i], &p);
+		did = decisions_sum(c->snapshot->objects->decisions[DECIDER_POLICY], p->number);
+		fprintf(s->out, "%s{\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"tunnel\":",
+			i > 0 ? "," : "", did.packets, did.octets);
+		web_string(s->out, p->name);
+		fputc('}', s->out);
+	}
+	fputc(']', s->out);
+}
+
+// Parts with the gateway's lock, each of which looks at all tunnels or SAs once at most.
+static void status_write(const struct status *s, pthread_mutex_t *lock)
+{
+	static void (*const parts[])(const struct status *) = {
+		first_write, worst_write, busiest_write, busiest_tunnels_write};
+
+	for (unsigned int i = 0; i < RTE_DIM(parts); i++) {
+		pthread_mutex_lock(lock);
+		parts[i](s);
+		pthread_mutex_unlock(lock);
+		lock_pause();
+	}
+	web_rates_write(s->out, s->copy);
+	events_write(s->out, s->copy);
+	fputc('}', s->out);
+}
+
 char *web_status_new(struct control *c, const struct view_list lists[], unsigned int n,
 	const struct web_history *history, size_t *len)
 {
-	struct web_history *copy = malloc(sizeof(*copy));
+	struct web_history *copy = calloc(1, sizeof(*copy));
 	char *text = NULL;
 	FILE *out = copy != NULL ? open_memstream(&text, len) : NULL;
 
@@ -239,19 +291,7 @@ char *web_status_new(struct control *c, const struct view_list lists[], unsigned
 		free(copy);
 		return NULL;
 	}
-	pthread_mutex_lock(&c->lock);
-	*copy = *history;
-	gateway_write(out, c);
-	lists_write(out, c, lists, n);
-	ranked_write(out, c, "worst", "tunnels", ranking_worst_tunnels, collect_tunnels);
-	ranked_write(out, c, "busiest", "sas", ranking_busiest_sas, collect_sas);
-	busiest_tunnels_write(out, c);
-	reasons_write(out, c);
-	web_rates_write_ports(out, copy, c->conf);
-	pthread_mutex_unlock(&c->lock);
-	web_rates_write(out, copy);
-	events_write(out, copy);
-	fputc('}', out);
+	status_write(&(struct status){out, c, lists, n, history, copy}, &c->lock);
 	free(copy);
 	return text_of(out, &text);
 }
@@ -292,7 +332,7 @@ static void tunnels_write(FILE *out, struct control *c, const struct view_filter
 		pthread_mutex_lock(&c->lock);
 		more = tunnels_step(&p, c);
 		pthread_mutex_unlock(&c->lock);
-		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+		lock_pause();
 	} while (more);
 	fputs("],\"next\":", out);
 	if (p.ended)
