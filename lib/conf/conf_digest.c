@@ -16,6 +16,15 @@ static bool both_have(enum conf_kind kind)
 	return kind != CONF_PORT;
 }
 
+// A kind that only one version knows does not differ as long as there is nothing of it.
+static bool has_items(const struct conf *c, enum conf_kind kind)
+{
+	unsigned int n;
+
+	conf_items(c, kind, &n);
+	return n > 0;
+}
+
 static int compare(const void *a, const void *b)
 {
 	return memcmp(a, b, sizeof(struct key_id));
@@ -88,7 +97,7 @@ int conf_digests_write(char text[CONF_DIGESTS_MAX], const struct conf *c)
 
 	text[0] = '\0';
 	for (enum conf_kind kind = 0; kind < CONF_KINDS; kind++) {
-		if (!both_have(kind))
+		if (!both_have(kind) || !has_items(c, kind))
 			continue;
 		rc = kind_digest(&digest, c, kind);
 		if (rc < 0)

@@ -7,7 +7,8 @@
 
 #define CONF_DIGESTS_MAX 512 // octets of the text with its NUL
 
-// Writes for each kind of item that both have a word "sas=DIGEST", with blanks in between. The
-// digest is that of the items as conf_print() writes them, with the identifiers of keys in place of
-// the files. Order matters only where it has a meaning. -ENOMEM: there is no text.
+// Writes for each kind of item that both have, and of which there are some, a word "sas=DIGEST",
+// with blanks in between. The digest is that of the items as conf_print() writes them, with the
+// identifiers of keys in place of the files. Order matters only where it has a meaning. -ENOMEM:
+// there is no text.
 int conf_digests_write(char text[CONF_DIGESTS_MAX], const struct conf *c);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Builds the two gateways that are compared: those of these sources, and those of an earlier commit."""
+"""Builds the two gateways that are compared: those of these sources, and those of an earlier commit. As a program, it builds
+those of a revision and prints their folder."""
 import os
 import shutil
 import subprocess
@@ -37,22 +38,23 @@ def _of_folder(name, folder):
     return Build(name, [os.path.join(folder, program) for program in PROGRAMS])
 
 
-def _built(name, sources, folder):
+def _build(sources, folder):
     if not os.path.exists(os.path.join(folder, "build.ninja")):
         run("meson", "setup", folder, sources, stdout=sys.stderr)
     run("ninja", "-C", folder, "--quiet", *PROGRAMS, stdout=sys.stderr)
-    return _of_folder(name, folder)
 
 
 def here():
     """Another build by CULVERT_BUILD, as for end-to-end tests."""
     if "CULVERT_BUILD" in os.environ:
         return _of_folder("here", os.environ["CULVERT_BUILD"])
-    return _built("here", ROOT, os.path.join(ROOT, "build"))
+    folder = os.path.join(ROOT, "build")
+    _build(ROOT, folder)
+    return _of_folder("here", folder)
 
 
-def earlier(revision):
-    """Built in build/compare/COMMIT, which is kept: a commit does not change."""
+def _build_earlier(revision):
+    """In build/compare/COMMIT, which is kept: a commit does not change. Returns the commit and that folder."""
     commit = run("git", "-C", ROOT, "rev-parse", "--short=12", "--verify", revision + "^{commit}",
                  stdout=subprocess.PIPE).stdout.strip()
     place = os.path.join(ROOT, "build/compare", commit)
@@ -60,4 +62,15 @@ def earlier(revision):
         os.makedirs(place, exist_ok=True)
         with subprocess.Popen(["git", "-C", ROOT, "archive", commit], stdout=subprocess.PIPE) as git:
             run("tar", "-x", "-C", place, stdin=git.stdout)
-    return _built(commit[:7], place, os.path.join(place, "build"))
+    folder = os.path.join(place, "build")
+    _build(place, folder)
+    return commit, folder
+
+
+def earlier(revision):
+    commit, folder = _build_earlier(revision)
+    return _of_folder(commit[:7], folder)
+
+
+if __name__ == "__main__":  # REVISION: for scripts
+    print(_build_earlier(sys.argv[1])[1])
