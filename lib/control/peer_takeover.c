@@ -18,13 +18,16 @@ static uint64_t block_size(const struct sa *sa)
 }
 
 // After a failure at least a block is left out: far more than any traffic uses between two looks. A
-// pair that begins its next block leaps, too, for which numbers are left out in vain.
-static bool has_leapt(struct sa_in *in)
+// pair that begins its next block leaps, too, for which numbers are left out in vain. Returns when
+// the last leap was: policies share SAs, and each of their outbound SAs leaves numbers out once.
+static uint64_t last_leap_ms(struct sa_in *in, uint64_t now_ms)
 {
 	uint64_t before = in->looked_top, top = replay_top(&in->sa.per_packet.replay);
 
 	in->looked_top = top;
-	return before > 0 && top > before && top - before > block_size(&in->sa) / 2;
+	if (before > 0 && top > before && top - before > block_size(&in->sa) / 2)
+		in->leapt_ms = now_ms;
+	return in->leapt_ms;
 }
 
 // If they are reserved.
@@ -48,14 +51,16 @@ static bool dummy_make(struct sa_out *sa, struct rte_mbuf *m, void *arg)
 void peer_takeover_tick(struct control *c, const struct spd_policy *p, uint64_t now_ms)
 {
 	struct sa_in *in;
-	bool leapt = false;
+	uint64_t leapt_ms = 0;
 
 	for (unsigned int i = 0; (in = policy_receiver(c, p, i)) != NULL; i++)
-		leapt |= has_leapt(in);
+		leapt_ms = RTE_MAX(leapt_ms, last_leap_ms(in, now_ms));
 	if (p->out == NULL || sa_stop_reason(&p->out->sa) != DROP_NONE)
 		return;
-	if (leapt)
+	if (leapt_ms > p->out->leapt_ms) {
+		p->out->leapt_ms = leapt_ms;
 		leave_out(p->out);
+	}
 	if (p->out->has_taken_over && c->tunnels.dummies > 0) {
 		p->out->has_taken_over = !originate_by_sa(c, p->out, dummy_make, NULL, now_ms);
 		c->tunnels.dummies--;

@@ -229,6 +229,7 @@ struct sa_out {
 		struct sa_peer pending;
 		bool into_tunnel;    // the route to the peer leads into one, which is not used
 		bool has_taken_over; // and the peer has not been shown that: peer_takeover.h
+		uint64_t leapt_ms;   // leap of the peer after which numbers were left out; 0: none
 		uint64_t sent_seq; // last number allocated when a NAT-keepalive was last considered
 		uint64_t sent_ms; // when the last packet or NAT-keepalive was sent, as far as known
 		uint64_t sampled_seq; // last number allocated at sampled_ms, the next seq_recent
@@ -248,6 +249,7 @@ struct sa_in {
 		uint64_t endpoint_ms; // when
 		uint64_t moves_ms;    // when the peer may move MOVES_MAX times again
 		uint64_t looked_top;  // top of its window, as of peer_takeover.h
+		uint64_t leapt_ms;    // when that has leapt; 0: never
 	} __rte_cache_aligned;
 	struct sa_per_worker per_worker[];
 } __rte_cache_aligned;
