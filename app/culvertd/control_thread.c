@@ -285,6 +285,7 @@ static bool handle_events(struct gateway *g, uint64_t now_ms, uint64_t *next_tic
 	bool over = configure_grace_over(c), handled = events_drain(c, now_ms);
 
 	reserve_collect(g->reserve, c->snapshot, now_ms);
+	flow_table_tick(c->flows);
 	handled |= flow_export_tick(c, now_ms);
 	if (now_ms >= *next_tick) {
 		tick(g, now_ms);

@@ -79,6 +79,9 @@ static int flows_start(struct gateway *g)
 	struct flow_config config = build_flow_config(g->control.conf);
 	struct flow_params p = {
 		.capacity = g->control.conf->flows_max,
+		.capacity_max = (uint32_t)RTE_MIN(
+			(uint64_t)g->control.conf->flows_first * CONF_FLOWS_GROWTH,
+			(uint64_t)FLOW_CAPACITY_MAX),
 		.workers = g->control.conf->n_workers,
 		.qsbr = g->control.qsbr,
 		.reader = g->control.conf->n_workers,
@@ -185,7 +188,7 @@ static int workers_start(struct gateway *g)
 		.neigh = g->control.neigh,
 		.dad = g->control.dad,
 		.flows = g->control.flows,
-		.flow_slice = conf->flows_max / conf->n_workers / FLOW_ROUND_MS + 1,
+		.flow_slice = configure_flow_slice(conf),
 		.published = &g->control.snapshot,
 		.tsc_hz = rte_get_tsc_hz(),
 		.errors_per_second = conf->icmp_errors_per_second,

@@ -163,6 +163,7 @@ static int apply(struct gateway *g)
 
 	if (load.snapshot == NULL || !groups_keep_roles(&g->control, load.conf, load.errors) ||
 		reserve_keys_check(g->reserve, load.conf, load.new_keys, load.errors) < 0 ||
+		!configure_prepare(&g->control, load.conf, load.errors) ||
 		metrics_prepare(load.conf, load.errors) < 0)
 		return -EINVAL;
 	rc = reserve_and_replace(g);

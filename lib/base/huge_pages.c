@@ -7,11 +7,10 @@
 
 #include <rte_common.h>
 
-static void *map_aligned(size_t len, int flags)
+static void *map_aligned(size_t len, int prot, int flags)
 {
 	size_t room = len + HUGE_PAGE;
-	uint8_t *at = mmap(
-		NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+	uint8_t *at = mmap(NULL, room, prot, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
 	uint8_t *start;
 
 	if (at == MAP_FAILED) {
@@ -27,7 +26,7 @@ static void *map_aligned(size_t len, int flags)
 
 void *huge_pages_map(size_t len)
 {
-	void *start = map_aligned(len, 0);
+	void *start = map_aligned(len, PROT_READ | PROT_WRITE, 0);
 
 	if (start != NULL)
 		madvise(start, len, MADV_HUGEPAGE);
@@ -36,11 +35,29 @@ void *huge_pages_map(size_t len)
 
 void *huge_pages_reserve(size_t len)
 {
-	uint8_t *start = map_aligned(len, MAP_NORESERVE);
+	uint8_t *start = map_aligned(len, PROT_READ | PROT_WRITE, MAP_NORESERVE);
 
 	if (start != NULL && len > HUGE_PAGE)
 		madvise(start + HUGE_PAGE, len - HUGE_PAGE, MADV_HUGEPAGE);
 	return start;
+}
+
+void *huge_pages_space(size_t len)
+{
+	return map_aligned(len, PROT_NONE, MAP_NORESERVE);
+}
+
+int huge_pages_open(void *space, size_t len)
+{
+	if (mprotect(space, len, PROT_READ | PROT_WRITE) < 0)
+		return -ENOMEM;
+	madvise(space, len, MADV_HUGEPAGE);
+	return 0;
+}
+
+void huge_page_clear(void *page)
+{
+	madvise(page, HUGE_PAGE, MADV_POPULATE_WRITE);
 }
 
 // By another mapping in its place: the kernel refuses MADV_DONTNEED for memory that is locked.

@@ -18,6 +18,17 @@ void *huge_pages_map(size_t len);
 // is of plain ones, and none counts as used before it is written.
 void *huge_pages_reserve(size_t len);
 
+// Maps len octets of address space without memory, in the same form. It counts as no memory, and
+// may not be accessed. NULL with errno ENOMEM.
+void *huge_pages_space(size_t len);
+
+// Gives the first len octets of a space memory as of huge_pages_map(); memory that is there stays.
+// Returns 0 or -ENOMEM.
+int huge_pages_open(void *space, size_t len);
+
+// Makes the kernel clear a page now: nobody waits for that later.
+void huge_page_clear(void *page);
+
 // Gives the memory of a page back to the kernel: its octets are 0 from then on. huge: it is a huge
 // page.
 void huge_page_return(void *page, bool huge);

@@ -47,6 +47,7 @@
 // Buffers for reassembled packets, for each worker: a pass reassembles at most one packet for each
 // received, and frees them at its end.
 #define CONF_LARGE_BUFFERS 128
+#define CONF_FLOWS_GROWTH  16 // of flows.max, times that of the start
 #define CONF_EAL_ARGS_MAX  32
 #define CONF_SPI_MIN       0x100 // below: reserved (RFC 4303 2.1)
 
@@ -194,6 +195,7 @@ struct conf {
 	struct conf_port *devices;
 	unsigned int n_devices;
 	bool may_host; // private: the daemon began with a host, so it may make interfaces
+	unsigned int flows_first; // private: flows.max when it began
 
 	struct conf_arena *arena; // private: memory of the arrays above
 	struct conf_tree *tree;   // private: the settings as they were written, keys among them

@@ -360,6 +360,19 @@ void conf_check_first_host(struct conf_reader *r)
 				"is the first host, needs a restart");
 }
 
+void conf_check_growth(struct conf_reader *r)
+{
+	const struct conf *running = r->replaced != NULL ? r->replaced : r->running;
+	struct conf *c = r->c;
+
+	c->flows_first = running != NULL ? running->flows_first : c->flows_max;
+	if (running != NULL && c->flows_max > running->flows_max &&
+		c->flows_max > (uint64_t)c->flows_first * CONF_FLOWS_GROWTH)
+		conf_err(r, conf_at(conf_at(r->root, "flows"), "max"),
+			"more than %u times that of the start, %u, needs a restart",
+			CONF_FLOWS_GROWTH, c->flows_first);
+}
+
 void conf_check_restart(struct conf_reader *r, const struct conf *running)
 {
 	check_same_group(r, conf_top_options, r->root, "", r->c, running);

@@ -41,6 +41,9 @@ void conf_check_member(
 // make interfaces.
 void conf_check_first_host(struct conf_reader *r);
 
+// Refuses more growth of flows.max since the start than there is address space for.
+void conf_check_growth(struct conf_reader *r);
+
 // Refuses settings that differ from the running configuration and need a restart. After
 // conf_check().
 void conf_check_restart(struct conf_reader *r, const struct conf *running);

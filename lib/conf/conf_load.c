@@ -144,6 +144,7 @@ void conf_read(struct conf_reader *r)
 	conf_read_group(r, conf_top_options, r->root, r->c);
 	conf_check(r);
 	conf_check_first_host(r);
+	conf_check_growth(r);
 	if (r->n_messages == 0)
 		conf_keys_keep(r);
 }

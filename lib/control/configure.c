@@ -125,12 +125,40 @@ int configure_start(struct control *c, struct snapshot *s)
 	return 0;
 }
 
+uint32_t configure_flow_slice(const struct conf *conf)
+{
+	return conf->flows_max / conf->n_workers / FLOW_ROUND_MS + 1;
+}
+
+bool configure_prepare(struct control *c, const struct conf *conf, FILE *errors)
+{
+	const int rc = flow_table_prepare(c->flows, conf->flows_max);
+
+	if (rc == -EBUSY)
+		fprintf(errors,
+			"flows.max: the table just grows to %u flows: try again in some "
+			"seconds\n",
+			c->conf->flows_max);
+	else if (rc < 0)
+		fprintf(errors, "flows.max: out of memory for %u flows\n", conf->flows_max);
+	return rc == 0;
+}
+
+static void flows_resize(struct control *c, const struct conf *conf)
+{
+	flow_table_resize(c->flows, conf->flows_max);
+	for (unsigned int i = 0; i < conf->n_workers; i++)
+		worker_flow_slice_set(c->workers[i], configure_flow_slice(conf));
+}
+
 // Applies the settings of objects that outlive a snapshot.
 static void settings_apply(struct control *c, const struct conf *conf)
 {
 	const struct flow_config flows = build_flow_config(conf);
 
 	flow_table_configure(c->flows, &flows);
+	if (conf->flows_max != c->conf->flows_max)
+		flows_resize(c, conf);
 	neigh_reachable_set(c->neigh, conf->neighbour_reachable_s);
 	for (unsigned int i = 0; i < conf->n_workers; i++)
 		worker_limits_set(c->workers[i], conf->icmp_errors_per_second,

@@ -133,7 +133,8 @@ void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uin
 		output_held(w, early_still_held, (uint16_t)(RX_BURST_MAX - n));
 		early = w->esp.n;
 		reassembly_expire(w);
-		flow_tick(w->flows, w->id, w->now_ms, w->flow_slice);
+		flow_tick(w->flows, w->id, w->now_ms,
+			atomic_load_explicit(&w->flow_slice, memory_order_relaxed));
 		dummies_add(w);
 		if (TRACED)
 			trace_originated(w, &w->protect);

@@ -275,12 +275,13 @@ static __rte_always_inline void read_headers(
 	struct worker *w, struct burst *b, union flow_place place[])
 {
 	const struct flow_table *t = w->flows;
+	struct flow_index *x = flow_index(t);
 	struct flow_pkt *fp = w->flow_pkt;
 	struct pkt **kept = b->p;
 
 	for (struct pkt **at = b->p, **end = at + b->n; at < end; at++) {
 		struct pkt *p = *at;
-		enum drop d = flow_lookup_read(t, fp, pkt_ip(p), &p->ip, place);
+		enum drop d = flow_lookup_read(t, x, fp, pkt_ip(p), &p->ip, place);
 
 		if (unlikely(d != DROP_NONE)) {
 			transit_unparsable(w, p, d);

@@ -96,6 +96,11 @@ struct worker *worker_new(const struct worker_params *p)
 	return w;
 }
 
+void worker_flow_slice_set(struct worker *w, uint32_t slice)
+{
+	atomic_store_explicit(&w->flow_slice, slice, memory_order_relaxed);
+}
+
 void worker_limits_set(struct worker *w, uint32_t errors, uint32_t echoes, uint32_t host)
 {
 	atomic_store_explicit(&w->errors_per_second, errors, memory_order_relaxed);

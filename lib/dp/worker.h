@@ -156,7 +156,7 @@ struct worker {
 	worker_send_fn send;
 	void *sender;
 	uint32_t held_max;
-	uint32_t flow_slice;
+	_Atomic uint32_t flow_slice; // written by the control thread
 	uint64_t reassembly_ttl;     // TSC cycles that fragments are held at most
 	struct worker *const *peers; // all workers, by id; NULL if there is one
 	unsigned int n_workers;
@@ -254,6 +254,9 @@ struct worker *worker_new(const struct worker_params *p);
 // Sets how many ICMP errors and echo replies may be sent in a second, and how many packets given to
 // the host or accepted from it. Control thread.
 void worker_limits_set(struct worker *w, uint32_t errors, uint32_t echoes, uint32_t host);
+
+// Sets how many entries of the flow table it looks at in a millisecond. Control thread.
+void worker_flow_slice_set(struct worker *w, uint32_t slice);
 
 // Connects the worker with hosts. from: frames, and packets of hosts of tunnels, that they sent,
 // with the host in m->port, i of IFACE_HOST(i), and its generation (struct snapshot, host_since) in

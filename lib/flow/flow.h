@@ -57,6 +57,7 @@ struct flow_config {
 
 struct flow_params {
 	uint32_t capacity;         // flows of one holder, 1 to FLOW_CAPACITY_MAX
+	uint32_t capacity_max;     // that it may grow to; 0: it does not
 	unsigned int workers;      // 1 to FLOW_WORKERS_MAX
 	struct rte_rcu_qsbr *qsbr; // every worker reports to it, under any number
 	unsigned int reader;       // a further number that is registered there: reads for lists
@@ -82,14 +83,28 @@ struct flow_counters {
 // The defaults: those of flow_state.def, strict, no picking up, no limit.
 void flow_config_init(struct flow_config *c);
 
-// Maps all memory that the table will ever use, flow_table_memory() octets, in huge pages if the
-// kernel has them. Has room for the first 32768 flows: call flow_table_fill() for
-// the rest. Returns NULL with errno ENOMEM, or that of getrandom(2).
+// Maps the memory of the table, flow_table_memory() octets, in huge pages if the kernel has them.
+// Has room for the first 32768 flows: call flow_table_fill() for the rest. Returns NULL with errno
+// ENOMEM, or that of getrandom(2).
 struct flow_table *flow_table_new(const struct flow_params *p, const struct flow_config *c);
 
 // Makes room for 8192 flows more, while workers run, in the time the kernel takes to clear 2 MB.
-// False when there is room for all.
+// False when there is room for all, or while it waits for flow_table_tick().
 bool flow_table_fill(struct flow_table *t);
+
+// Maps the memory that another capacity, up to params.capacity_max, needs in addition. Returns 0
+// and flow_table_resize() may be called; or -ENOMEM; or -EBUSY: it grows at this moment, for some
+// seconds.
+int flow_table_prepare(struct flow_table *t, uint32_t capacity);
+
+// Changes the capacity, while workers run. Flows stay, even if they are too many: their number
+// falls as they end. It takes more some seconds later, about one round of flow_tick(). Memory is
+// not given back.
+void flow_table_resize(struct flow_table *t, uint32_t capacity);
+
+// Continues the change that flow_table_resize() has begun. To be called often, while no other
+// thread but workers looks flows up.
+void flow_table_tick(struct flow_table *t);
 
 // Maps the memory for flows that are translated, 75 octets for each, unless it has been. Before
 // flow_insert() gets a translation. flow_table_fill() has the kernel clear it. Returns 0 or

@@ -5,7 +5,7 @@
 #include <rte_prefetch.h>
 
 #define EVICT_BUCKETS 18 // that are searched to make room for one, beside its own
-#define AHEAD         4  // entries
+#define AHEAD         4  // entries of a part
 
 // State of the search for a flow to evict, with the best one so far.
 struct search {
@@ -89,8 +89,10 @@ static void search_bucket(struct search *s, const struct bucket *b)
 
 void flow_insert_prefetch(const struct flow_table *t, const struct flow_pkt *p)
 {
-	prefetch_entries(t, flow_first_bucket(t, p->hash));
-	prefetch_entries(t, flow_second_bucket(t, p->hash));
+	struct flow_index *x = flow_index(t);
+
+	prefetch_entries(t, flow_first_bucket(x, p->hash));
+	prefetch_entries(t, flow_second_bucket(x, p->hash));
 	if (load(&t->source_limit) != 0)
 		flow_source_cells_prefetch(flow_source_cells(&t->sources, &p->key.addr[p->dir]));
 }
@@ -99,14 +101,15 @@ void flow_insert_prefetch(const struct flow_table *t, const struct flow_pkt *p)
 static void search_for(struct search *s, struct flow_worker *w, uint32_t hash)
 {
 	struct flow_table *t = s->t;
+	struct flow_index *x = flow_index(t);
 	uint32_t largest = flow_holder_count(&t->holders, load(&t->holders.largest)).flows;
 
-	search_bucket(s, flow_first_bucket(t, hash));
-	search_bucket(s, flow_second_bucket(t, hash));
+	search_bucket(s, flow_first_bucket(x, hash));
+	search_bucket(s, flow_second_bucket(x, hash));
 	for (unsigned int i = 0;
 		i < EVICT_BUCKETS && (s->flow == NULL || s->held < largest - largest / 8); i++) {
-		w->hand = w->hand + 1 < t->n_buckets ? w->hand + 1 : 0;
-		search_bucket(s, &t->bucket[w->hand]);
+		w->hand = w->hand + 1 < x->n ? w->hand + 1 : 0;
+		search_bucket(s, &x->bucket[w->hand]);
 	}
 	if (s->flow != NULL && s->held > largest)
 		store(&t->holders.largest, s->flow->holder);
@@ -116,7 +119,7 @@ static void search_for(struct search *s, struct flow_worker *w, uint32_t hash)
 // fuller the table, the sooner.
 static uint32_t active_low(const struct flow_table *t)
 {
-	uint64_t reserve = RTE_MAX(t->unestablished_max, 1u);
+	uint64_t reserve = RTE_MAX(load(&t->unestablished_max), 1u);
 
 	return RTE_MAX(FLOW_BUSY_MS,
 		(uint32_t)(FLOW_ACTIVE_MS * RTE_MIN(flow_pool_free(t), reserve) / reserve));
@@ -127,7 +130,7 @@ bool flow_evict(
 {
 	struct flow_held own = flow_holder_count(&t->holders, holder);
 	// With this many flows that are not established, a holder floods the table.
-	bool flood = own.unestablished >= t->unestablished_max;
+	bool flood = own.unestablished >= load(&t->unestablished_max);
 	// A clearly smaller holder gives up nothing for this one.
 	struct search s = {
 		.t = t,
@@ -150,23 +153,48 @@ bool flow_evict(
 	return true;
 }
 
-static void flush_step(struct flow_table *t, struct flow_worker *w)
+// The part of a worker: every n-th entry, of n workers.
+static uint32_t part_first(const struct flow_table *t, const struct flow_worker *w)
 {
-	if (w->flush_left > 0 && --w->flush_left == 0)
-		atomic_fetch_sub_explicit(&t->flush_workers, 1, memory_order_release);
+	return 1 + (uint32_t)(w - t->worker);
 }
 
-// A flush that the control thread has requested since the last call: of this worker's whole part.
-static void flush_begin(struct flow_table *t, struct flow_worker *w, uint32_t end)
+static uint32_t part_size(const struct flow_table *t, const struct flow_worker *w)
 {
-	uint32_t serial = atomic_load_explicit(&t->flush_serial, memory_order_acquire);
+	return (load(&t->n_filled) + t->n_workers - part_first(t, w)) / t->n_workers;
+}
 
-	if (serial == w->flush)
+static void step(uint32_t *left, _Atomic uint32_t *workers)
+{
+	if (*left > 0 && --*left == 0)
+		atomic_fetch_sub_explicit(workers, 1, memory_order_release);
+}
+
+static void requests_step(struct flow_table *t, struct flow_worker *w)
+{
+	step(&w->flush_left, &t->flush_workers);
+	step(&w->copy_left, &t->copy_workers);
+}
+
+// Requests of the control thread since the last call, for a flush or for copies in another index:
+// of this worker's whole part. One that is not over begins again.
+static void requests_begin(struct flow_table *t, struct flow_worker *w)
+{
+	const uint32_t flush = atomic_load_explicit(&t->flush_serial, memory_order_acquire);
+	const uint32_t copy = atomic_load_explicit(&t->copy_serial, memory_order_acquire);
+	uint32_t left;
+
+	if (flush == w->flush && copy == w->copy)
 		return;
-	w->flush = serial;
-	w->cursor = w->first;               // the part may grow meanwhile, at its end
-	w->flush_left = end - w->first + 1; // and a step for an empty part
-	flush_step(t, w);
+	left = part_size(t, w) + 1;   // and a step for an empty part
+	w->cursor = part_first(t, w); // the part may grow meanwhile, at its end
+	if (flush != w->flush || w->flush_left > 0)
+		w->flush_left = left;
+	if (copy != w->copy || w->copy_left > 0)
+		w->copy_left = left;
+	w->flush = flush;
+	w->copy = copy;
+	requests_step(t, w);
 }
 
 // Of a flow that has timed out.
@@ -200,9 +228,9 @@ static void entry_tick(struct flow_table *t, struct flow_worker *w, struct flow 
 
 // Each flow loses its decisions within a round after a call of flow_redecide(): a flow that this
 // round has visited before the call, in the next one, which counts from the beginning of this one.
-static void round_begin(struct flow_worker *w, uint64_t redecided)
+static void round_begin(const struct flow_table *t, struct flow_worker *w, uint64_t redecided)
 {
-	w->cursor = w->first;
+	w->cursor = part_first(t, w);
 	w->redecided = w->redecided_now;
 	w->redecided_now = redecided;
 }
@@ -214,6 +242,9 @@ static void entry_tick_rarely(
 	if (!flow_word_live(flow_word(f)))
 		return;
 	flow_redecide_entry(t, w, f);
+	if (w->copy_left > 0 && !flow_entry_copy(t, f) &&
+		flow_unlink(t, w, f, FLOW_END_RESOURCES, now))
+		count(&w->counters.evicted);
 	if (flow_adopted_is_gone(t, f, now) && flow_unlink(t, w, f, FLOW_END_IDLE, now))
 		count(&w->counters.expired);
 }
@@ -222,24 +253,26 @@ void flow_tick(struct flow_table *t, unsigned int worker, uint32_t now, unsigned
 {
 	struct flow_worker *w = &t->worker[worker];
 	const uint64_t redecided = atomic_load_explicit(&t->redecided, memory_order_acquire);
-	// Entries without memory so far hold no flows.
-	uint32_t end = RTE_MAX(w->first, RTE_MIN(w->end, load(&t->n_filled) + 1));
-	const bool rarely = redecided != w->redecided || flow_adopted_may_be_gone(t);
+	const uint32_t last = load(&t->n_filled); // entries without memory so far hold no flows
+	const uint32_t ahead = AHEAD * t->n_workers;
+	bool rarely;
 
-	n = RTE_MIN(n * load(&t->rounds), end - w->first); // one round at most
-	flush_begin(t, w, end);
+	n = RTE_MIN(n * load(&t->rounds), part_size(t, w)); // one round at most
+	requests_begin(t, w);
+	rarely = redecided != w->redecided || w->copy_left > 0 || flow_adopted_may_be_gone(t);
 	for (unsigned int i = 0; i < n; i++) {
 		struct flow *f = &t->entry[w->cursor];
 
-		rte_prefetch0(f + AHEAD);
-		rte_prefetch0(&(f + AHEAD)->dir[0]);
-		rte_prefetch0(&(f + AHEAD)->dir[1]);
+		rte_prefetch0(f + ahead);
+		rte_prefetch0(&(f + ahead)->dir[0]);
+		rte_prefetch0(&(f + ahead)->dir[1]);
 		entry_tick(t, w, f, now);
 		if (unlikely(rarely))
 			entry_tick_rarely(t, w, f, now);
-		flush_step(t, w);
-		if (++w->cursor >= end)
-			round_begin(w, redecided);
+		requests_step(t, w);
+		w->cursor += t->n_workers;
+		if (w->cursor > last)
+			round_begin(t, w, redecided);
 	}
 	if (t->inbox != NULL && worker == 0)
 		flow_inbox_take(t, w, now);

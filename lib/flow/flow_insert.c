@@ -38,17 +38,18 @@ static uint32_t bucket_find_place(const struct flow_table *t, const struct bucke
 	return 0;
 }
 
-static uint32_t place_find(const struct flow_table *t, uint32_t hash, const struct flow_key *key)
+static uint32_t place_find(
+	const struct flow_table *t, struct flow_index *x, uint32_t hash, const struct flow_key *key)
 {
-	uint32_t place = bucket_find_place(t, flow_first_bucket(t, hash), tag_of(hash), key);
+	uint32_t place = bucket_find_place(t, flow_first_bucket(x, hash), tag_of(hash), key);
 
 	return place != 0 ? place
-			  : bucket_find_place(t, flow_second_bucket(t, hash), tag_of(hash), key);
+			  : bucket_find_place(t, flow_second_bucket(x, hash), tag_of(hash), key);
 }
 
 bool flow_key_is_used(const struct flow_table *t, uint32_t hash, const struct flow_key *key)
 {
-	return place_find(t, hash, key) != 0;
+	return place_find(t, flow_index(t), hash, key) != 0;
 }
 
 // Whether packets of the direction have the key.
@@ -63,7 +64,7 @@ static bool is_of_dir(const struct flow_table *t, struct flow_dir *own, const st
 
 struct flow *flow_find(const struct flow_table *t, struct flow_pkt *p)
 {
-	uint32_t place = place_find(t, p->hash, &p->key);
+	uint32_t place = place_find(t, flow_index(t), p->hash, &p->key);
 	struct flow_dir *own = flow_line(t, place ^ p->dir ^ p->reversed);
 
 	return place != 0 && is_of_dir(t, own, &p->key) ? flow_of_packet(own, p) : NULL;
@@ -81,10 +82,10 @@ static void bucket_unlock(struct bucket *b)
 	atomic_store_explicit(&b->locked, false, memory_order_release);
 }
 
-// The buckets of a key or two, in the order of their addresses, each once.
+// The buckets of a key or two, in one index or two, in the order of their addresses, each once.
 struct locked {
 	unsigned int n;
-	struct bucket *bucket[4];
+	struct bucket *bucket[8];
 };
 
 static void locked_add(struct locked *l, struct bucket *b)
@@ -98,16 +99,19 @@ static void locked_add(struct locked *l, struct bucket *b)
 	l->bucket[i] = b;
 }
 
-static void buckets_lock(
-	const struct flow_table *t, struct locked *l, uint32_t hash, const uint32_t *second)
+static void locked_add_flow(
+	struct locked *l, struct flow_index *x, const struct flow *f, const struct flow_nat *nat)
 {
-	l->n = 0;
-	locked_add(l, flow_first_bucket(t, hash));
-	locked_add(l, flow_second_bucket(t, hash));
-	if (second != NULL) {
-		locked_add(l, flow_first_bucket(t, *second));
-		locked_add(l, flow_second_bucket(t, *second));
+	locked_add(l, flow_first_bucket(x, f->hash));
+	locked_add(l, flow_second_bucket(x, f->hash));
+	if (nat != NULL) {
+		locked_add(l, flow_first_bucket(x, nat->hash));
+		locked_add(l, flow_second_bucket(x, nat->hash));
 	}
+}
+
+static void buckets_lock(const struct locked *l)
+{
 	for (unsigned int i = 0; i < l->n; i++)
 		bucket_lock(l->bucket[i]);
 }
@@ -124,10 +128,9 @@ static unsigned int bucket_fill(const struct bucket *b)
 }
 
 // The first bucket unless it is well filled: most look-ups then end there.
-static struct bucket *choose_bucket(
-	const struct flow_table *t, uint32_t hash, unsigned int preferred)
+static struct bucket *choose_bucket(struct flow_index *x, uint32_t hash, unsigned int preferred)
 {
-	struct bucket *first = flow_first_bucket(t, hash), *second = flow_second_bucket(t, hash);
+	struct bucket *first = flow_first_bucket(x, hash), *second = flow_second_bucket(x, hash);
 	unsigned int fill = bucket_fill(first);
 
 	return fill < preferred || bucket_fill(second) >= fill ? first : second;
@@ -142,27 +145,42 @@ static void bucket_set(struct bucket *b, uint32_t hash, uint32_t place)
 	atomic_store_explicit(&b->tag[i], tag_of(hash), memory_order_release);
 }
 
+// The number of the slot of a key; BUCKET_SLOTS: it has none here.
+static unsigned int bucket_slot(const struct bucket *b, uint32_t tag, uint32_t place)
+{
+	for (unsigned int hits = bucket_match(b, tag); hits != 0; hits &= hits - 1) {
+		unsigned int i = (unsigned int)__builtin_ctz(hits);
+
+		if (atomic_load_explicit(&b->place[i], memory_order_acquire) == place)
+			return i;
+	}
+	return BUCKET_SLOTS;
+}
+
 static void bucket_clear(struct bucket *b, uint32_t tag, uint32_t place, bool *found)
 {
+	unsigned int i;
+
 	if (*found)
 		return;
 	bucket_lock(b);
-	for (unsigned int hits = bucket_match(b, tag); hits != 0 && !*found; hits &= hits - 1) {
-		unsigned int i = (unsigned int)__builtin_ctz(hits);
-
-		*found = atomic_load_explicit(&b->place[i], memory_order_acquire) == place;
-		if (*found)
-			atomic_store_explicit(&b->tag[i], TAG_EMPTY, memory_order_relaxed);
-	}
+	i = bucket_slot(b, tag, place);
+	*found = i < BUCKET_SLOTS;
+	if (*found)
+		atomic_store_explicit(&b->tag[i], TAG_EMPTY, memory_order_relaxed);
 	bucket_unlock(b);
 }
 
 static void slot_clear(struct flow_table *t, uint32_t hash, uint32_t place)
 {
-	bool found = false;
+	struct flow_index *x = flow_index_oldest(t);
 
-	bucket_clear(flow_first_bucket(t, hash), tag_of(hash), place, &found);
-	bucket_clear(flow_second_bucket(t, hash), tag_of(hash), place, &found);
+	for (; x != NULL; x = flow_index_next(x)) {
+		bool found = false;
+
+		bucket_clear(flow_first_bucket(x, hash), tag_of(hash), place, &found);
+		bucket_clear(flow_second_bucket(x, hash), tag_of(hash), place, &found);
+	}
 }
 
 // The place of the flow in slots of its first and second key.
@@ -256,34 +274,93 @@ static bool has_room(const struct bucket *first, const struct bucket *second)
 	       (second == NULL || bucket_fill(second) < BUCKET_SLOTS);
 }
 
+// Where the keys of a flow go in an index.
+struct slots {
+	struct bucket *first, *second; // NULL: there is no second key
+};
+
+// Under the locks. Returns 0; otherwise as link_entry().
+static int keys_check(const struct flow_table *t, struct flow_index *x, const struct flow *f,
+	const struct flow_nat *nat, uint32_t *place)
+{
+	*place = place_find(t, x, f->hash, &f->key);
+	if (*place != 0)
+		return -EEXIST;
+	return nat != NULL && place_find(t, x, nat->hash, &nat->key) != 0 ? -EADDRINUSE : 0;
+}
+
+// Under the locks. False: the buckets are full.
+static bool slots_choose(
+	struct slots *s, struct flow_index *x, const struct flow *f, const struct flow_nat *nat)
+{
+	s->first = choose_bucket(x, f->hash, nat != NULL ? BUCKET_PREFERRED_NAT : BUCKET_PREFERRED);
+	s->second = nat != NULL ? choose_bucket(x, nat->hash, BUCKET_PREFERRED_NAT) : NULL;
+	return has_room(s->first, s->second);
+}
+
+static void slots_set(const struct slots *s, const struct flow_table *t, const struct flow *f,
+	const struct flow_nat *nat)
+{
+	bucket_set(s->first, f->hash, first_place(t, f));
+	if (nat != NULL)
+		bucket_set(s->second, nat->hash, second_place(t, f));
+}
+
 // Puts an entry into the table. Returns 0; -EEXIST: there is one with its key by now, at *place;
 // -EADDRINUSE: another flow has its second key; -ENOSPC: the buckets are full.
 static int link_entry(struct flow_table *t, struct flow *f, uint32_t word, uint32_t *place)
 {
 	const struct flow_nat *nat = (word & FLOW_TRANSLATED) != 0 ? flow_nat(t, f) : NULL;
-	struct bucket *first, *second;
-	struct locked locked;
-	int rc = 0;
+	struct flow_index *x = flow_index_oldest(t), *next = flow_index_next(x);
+	struct locked locked = {.n = 0};
+	struct slots slots, more;
+	int rc;
 
-	buckets_lock(t, &locked, f->hash, nat != NULL ? &nat->hash : NULL);
-	*place = place_find(t, f->hash, &f->key);
-	first = choose_bucket(t, f->hash, nat != NULL ? BUCKET_PREFERRED_NAT : BUCKET_PREFERRED);
-	second = nat != NULL ? choose_bucket(t, nat->hash, BUCKET_PREFERRED_NAT) : NULL;
-	if (*place != 0)
-		rc = -EEXIST;
-	else if (nat != NULL && place_find(t, nat->hash, &nat->key) != 0)
-		rc = -EADDRINUSE;
-	else if (!has_room(first, second))
+	locked_add_flow(&locked, x, f, nat);
+	if (unlikely(next != NULL))
+		locked_add_flow(&locked, next, f, nat);
+	buckets_lock(&locked);
+	rc = keys_check(t, x, f, nat, place);
+	if (unlikely(next != NULL) && rc == 0)
+		rc = keys_check(t, next, f, nat, place);
+	if (rc == 0 && (!slots_choose(&slots, x, f, nat) ||
+			       (unlikely(next != NULL) && !slots_choose(&more, next, f, nat))))
 		rc = -ENOSPC;
 	if (rc == 0) {
 		*place = first_place(t, f);
 		entry_begin(f, word);
-		bucket_set(first, f->hash, *place);
+		slots_set(&slots, t, f, nat);
+		if (unlikely(next != NULL))
+			slots_set(&more, t, f, nat);
 	}
-	if (rc == 0 && nat != NULL)
-		bucket_set(second, nat->hash, second_place(t, f));
 	buckets_unlock(&locked);
 	return rc;
+}
+
+static bool has_slot(struct flow_index *x, uint32_t hash, uint32_t place)
+{
+	return bucket_slot(flow_first_bucket(x, hash), tag_of(hash), place) < BUCKET_SLOTS ||
+	       bucket_slot(flow_second_bucket(x, hash), tag_of(hash), place) < BUCKET_SLOTS;
+}
+
+// A worker that removes the flow meanwhile locks the buckets later, and finds it there; or has done
+// so before, and it is marked.
+bool flow_entry_copy(const struct flow_table *t, struct flow *f)
+{
+	struct flow_index *x = flow_index_next(flow_index_oldest(t));
+	const struct flow_nat *nat = (flow_word(f) & FLOW_TRANSLATED) != 0 ? flow_nat(t, f) : NULL;
+	struct locked locked = {.n = 0};
+	struct slots slots;
+	bool wanted, room;
+
+	locked_add_flow(&locked, x, f, nat);
+	buckets_lock(&locked);
+	wanted = flow_word_live(flow_word(f)) && !has_slot(x, f->hash, first_place(t, f));
+	room = slots_choose(&slots, x, f, nat);
+	if (wanted && room)
+		slots_set(&slots, t, f, nat);
+	buckets_unlock(&locked);
+	return room || !wanted;
 }
 
 bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, enum flow_end end,

@@ -3,7 +3,7 @@
 
 union flow_place flow_lookup_start(const struct flow_table *t, struct flow_pkt *p)
 {
-	return flow_lookup_hashed(t, p, flow_hash_key(t, &p->key, p->v4));
+	return flow_lookup_hashed(flow_index(t), p, flow_hash_key(t, &p->key, p->v4));
 }
 
 enum drop flow_lookup_read_unusual(const struct flow_table *t, struct flow_pkt *p, const void *ip,
@@ -41,20 +41,21 @@ static __rte_always_inline struct flow_dir *bucket_find(
 void flow_find_burst(const struct flow_table *t, const struct flow_pkt p[],
 	union flow_place place[], unsigned int n)
 {
+	struct flow_index *x = flow_index(t);
 	uint8_t late[FLOW_BURST_MAX];
 	unsigned int n_late = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
 		place[i].own = bucket_find(t, place[i].bucket, &p[i]);
 		if (unlikely(place[i].own == NULL)) {
-			rte_prefetch0(flow_second_bucket(t, p[i].hash));
+			rte_prefetch0(flow_second_bucket(x, p[i].hash));
 			late[n_late++] = (uint8_t)i;
 		}
 	}
 	for (unsigned int j = 0; j < n_late; j++) {
 		unsigned int i = late[j];
 
-		place[i].own = bucket_find(t, flow_second_bucket(t, p[i].hash), &p[i]);
+		place[i].own = bucket_find(t, flow_second_bucket(x, p[i].hash), &p[i]);
 	}
 	// A loop this short waits for many cache lines at once. The next one does more for each
 	// packet, and would wait for one line after the other.

@@ -10,26 +10,26 @@
 #include "flow_table.h"
 
 static __rte_always_inline uint32_t flow_hash_brief(
-	const struct flow_table *t, struct flow_brief brief)
+	const struct hash_key *key, struct flow_brief brief)
 {
 	const uint64_t word[] = {brief.addrs, brief.rest};
 
-	return (uint32_t)keyed_hash(&t->hash_key, word, RTE_DIM(word));
+	return (uint32_t)keyed_hash(key, word, RTE_DIM(word));
 }
 
 // Of a key of IPv4, or not.
 static __rte_always_inline uint32_t flow_hash_key(
 	const struct flow_table *t, const struct flow_key *key, bool v4)
 {
-	return v4 ? flow_hash_brief(t, flow_brief_of(key))
+	return v4 ? flow_hash_brief(&t->hash_key, flow_brief_of(key))
 		  : (uint32_t)keyed_hash(&t->hash_key, key->q, FLOW_KEY_WORDS);
 }
 
 // Starts the lookup of the flow of a packet with the hash.
 static __rte_always_inline union flow_place flow_lookup_hashed(
-	const struct flow_table *t, struct flow_pkt *p, uint32_t hash)
+	struct flow_index *x, struct flow_pkt *p, uint32_t hash)
 {
-	const struct bucket *b = flow_first_bucket(t, hash);
+	const struct bucket *b = flow_first_bucket(x, hash);
 
 	p->hash = hash;
 	rte_prefetch0(b);
@@ -41,9 +41,11 @@ enum drop flow_lookup_read_unusual(const struct flow_table *t, struct flow_pkt *
 	const struct ip_layout *at, union flow_place *place);
 
 // Reads the headers of a packet as flow_pkt_read(), and starts the lookup of its flow as
-// flow_lookup_start(), *place being for flow_find_burst(). Returns as flow_pkt_read().
+// flow_lookup_start(), *place being for flow_find_burst(). x: that of the table, for the whole
+// burst. Returns as flow_pkt_read().
 static __rte_always_inline enum drop flow_lookup_read(const struct flow_table *t,
-	struct flow_pkt *p, const void *ip, const struct ip_layout *at, union flow_place *place)
+	struct flow_index *x, struct flow_pkt *p, const void *ip, const struct ip_layout *at,
+	union flow_place *place)
 {
 	struct flow_brief brief;
 	enum drop d;
@@ -55,7 +57,7 @@ static __rte_always_inline enum drop flow_lookup_read(const struct flow_table *t
 	else
 		return flow_lookup_read_unusual(t, p, ip, at, place);
 	if (likely(d == DROP_NONE))
-		*place = flow_lookup_hashed(t, p, flow_hash_brief(t, brief));
+		*place = flow_lookup_hashed(x, p, flow_hash_brief(&x->hash_key, brief));
 	return d;
 }
 

@@ -88,7 +88,7 @@ void flow_pool_give(struct flow_table *t, struct flow_worker *w, uint32_t number
 
 bool flow_pool_fill(struct flow_table *t, uint32_t n)
 {
-	uint32_t from = load(&t->n_filled), to = RTE_MIN(from + n, t->n_entries);
+	uint32_t from = load(&t->n_filled), to = RTE_MAX(from, RTE_MIN(from + n, t->n_entries));
 
 	// The last chain first, so that entries are used in their order in memory.
 	for (uint32_t e = to; e > from; e -= FLOW_CHAIN) {
@@ -106,16 +106,25 @@ bool flow_pool_fill(struct flow_table *t, uint32_t n)
 	return to < t->n_entries;
 }
 
-uint32_t flow_pool_free(const struct flow_table *t)
+// Some only serve while others wait for a grace period.
+void flow_pool_reserve(struct flow_table *t)
 {
-	int32_t chains = (int32_t)atomic_load_explicit(&t->pool_chains, memory_order_relaxed);
+	const uint32_t filled = load(&t->n_filled);
+	const uint32_t beyond = filled > t->n_entries ? filled - t->n_entries : 0;
 
-	return chains > (int32_t)t->reserve ? ((uint32_t)chains - t->reserve) * FLOW_CHAIN : 0;
+	store(&t->reserve, SPARE / FLOW_CHAIN * t->n_workers + beyond / FLOW_CHAIN);
 }
 
-// Whether all workers have passed on since the token was drawn. One thread asks at a time: DPDK's
-// answer may be the cached result of another thread, which has no memory ordering.
-static bool grace_over(struct flow_table *t, uint64_t token)
+uint32_t flow_pool_free(const struct flow_table *t)
+{
+	const int32_t chains = (int32_t)load(&t->pool_chains), reserve = (int32_t)load(&t->reserve);
+
+	return chains > reserve ? (uint32_t)(chains - reserve) * FLOW_CHAIN : 0;
+}
+
+// One thread asks at a time: DPDK's answer may be the cached result of another thread, which has no
+// memory ordering.
+bool flow_grace_over(struct flow_table *t, uint64_t token)
 {
 	bool over;
 
@@ -130,7 +139,7 @@ void flow_pool_reclaim(struct flow_table *t, struct flow_worker *w)
 {
 	if (w->waiting == 0 && w->removed == 0)
 		return;
-	if (w->waiting != 0 && !grace_over(t, w->token))
+	if (w->waiting != 0 && !flow_grace_over(t, w->token))
 		return;
 	for (uint32_t e = w->waiting, next; e != 0; e = next) {
 		next = t->entry[e].next;

@@ -114,15 +114,15 @@ void flow_port_subtract(const struct flow_port_cells *c)
 // Whether a key can get no slot.
 static bool is_full(const struct flow_table *t, uint32_t hash)
 {
-	return (bucket_match(flow_first_bucket(t, hash), TAG_EMPTY) |
-		       bucket_match(flow_second_bucket(t, hash), TAG_EMPTY)) == 0;
+	return (bucket_match(flow_first_bucket(flow_index(t), hash), TAG_EMPTY) |
+		       bucket_match(flow_second_bucket(flow_index(t), hash), TAG_EMPTY)) == 0;
 }
 
 // Whether a key has a slot, or another one with the same tag.
 static bool is_tagged(const struct flow_table *t, uint32_t hash)
 {
-	return bucket_match(flow_first_bucket(t, hash), tag_of(hash)) != 0 ||
-	       bucket_match(flow_second_bucket(t, hash), tag_of(hash)) != 0;
+	return bucket_match(flow_first_bucket(flow_index(t), hash), tag_of(hash)) != 0 ||
+	       bucket_match(flow_second_bucket(flow_index(t), hash), tag_of(hash)) != 0;
 }
 
 static struct flow_pkt reply_to_port(
@@ -166,16 +166,16 @@ void flow_ports_begin(const struct flow_table *t, const struct flow_pkt *p,
 		else
 			key.q[FLOW_KEY_WORDS - 1] = word_with_port(&first, port[i]);
 		hash[i] = flow_hash_key(t, &key, p->v4);
-		rte_prefetch0(flow_first_bucket(t, hash[i]));
+		rte_prefetch0(flow_first_bucket(flow_index(t), hash[i]));
 	}
 }
 
 bool flow_port_look(const struct flow_table *t, uint32_t hash)
 {
-	const struct bucket *b = flow_first_bucket(t, hash);
+	const struct bucket *b = flow_first_bucket(flow_index(t), hash);
 	const unsigned int tagged = bucket_match(b, tag_of(hash));
 
-	rte_prefetch0(flow_second_bucket(t, hash));
+	rte_prefetch0(flow_second_bucket(flow_index(t), hash));
 	for (unsigned int hits = tagged; hits != 0; hits &= hits - 1) {
 		const struct flow *f = flow_at_place(t,
 			atomic_load_explicit(&b->place[__builtin_ctz(hits)], memory_order_acquire));
@@ -190,8 +190,8 @@ bool flow_port_look(const struct flow_table *t, uint32_t hash)
 void flow_ports_look(const struct flow_table *t, const uint32_t hash[], unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
-		if (bucket_match(flow_first_bucket(t, hash[i]), tag_of(hash[i])) == 0) {
-			rte_prefetch0(flow_second_bucket(t, hash[i]));
+		if (bucket_match(flow_first_bucket(flow_index(t), hash[i]), tag_of(hash[i])) == 0) {
+			rte_prefetch0(flow_second_bucket(flow_index(t), hash[i]));
 			return;
 		}
 }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "flow_table.h"
 #include "huge_pages.h"
@@ -29,11 +28,6 @@ struct flow_dropped {
 	_Atomic uint32_t packets[2];
 };
 
-static size_t array_len(const struct flow_table *t, size_t item)
-{
-	return RTE_ALIGN_CEIL(((size_t)t->n_entries + 1) * item, HUGE_PAGE);
-}
-
 static int memory_new(struct flow_table *t)
 {
 	for (unsigned int i = 0; i < t->n_workers; i++) {
@@ -45,9 +39,9 @@ static int memory_new(struct flow_table *t)
 			return -ENOMEM;
 	}
 	if (t->reported == NULL)
-		t->reported = huge_pages_reserve(array_len(t, sizeof(*t->reported)));
+		t->reported = flow_array_new(t, sizeof(*t->reported));
 	if (t->dropped_map == NULL)
-		t->dropped_map = huge_pages_map(array_len(t, sizeof(*t->dropped_map)));
+		t->dropped_map = flow_array_new(t, sizeof(*t->dropped_map));
 	return t->reported != NULL && t->dropped_map != NULL ? 0 : -ENOMEM;
 }
 
@@ -79,13 +73,24 @@ void flow_records_stop(struct flow_table *t)
 			;
 }
 
+int flow_records_open(struct flow_table *t, uint32_t n)
+{
+	if (t->reported != NULL &&
+		huge_pages_open(t->reported, flow_array_len(n, sizeof(*t->reported))) < 0)
+		return -ENOMEM;
+	if (t->dropped_map != NULL &&
+		huge_pages_open(t->dropped_map, flow_array_len(n, sizeof(*t->dropped_map))) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
 bool flow_dropped_fill(struct flow_table *t)
 {
-	if (t->dropped_map == NULL || t->dropped != NULL)
+	const size_t len = flow_array_len(t->n_entries, sizeof(*t->dropped_map));
+
+	if (t->dropped_map == NULL || !flow_pages_fill(t->dropped_map, &t->dropped_filled, len))
 		return false;
-	madvise(RTE_PTR_ADD(t->dropped_map, t->dropped_filled), HUGE_PAGE, MADV_POPULATE_WRITE);
-	t->dropped_filled += HUGE_PAGE;
-	if (t->dropped_filled == array_len(t, sizeof(*t->dropped_map)))
+	if (t->dropped_filled >= len)
 		atomic_store_explicit(&t->dropped, t->dropped_map, memory_order_release);
 	return true;
 }
@@ -94,10 +99,8 @@ void flow_records_free(struct flow_table *t)
 {
 	for (unsigned int i = 0; i < t->n_workers; i++)
 		free(t->worker[i].ring);
-	if (t->reported != NULL)
-		munmap(t->reported, array_len(t, sizeof(*t->reported)));
-	if (t->dropped_map != NULL)
-		munmap(t->dropped_map, array_len(t, sizeof(*t->dropped_map)));
+	flow_array_free(t, t->reported, sizeof(*t->reported));
+	flow_array_free(t, t->dropped_map, sizeof(*t->dropped_map));
 }
 
 // --- workers ---

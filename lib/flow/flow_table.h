@@ -24,6 +24,16 @@ struct bucket {
 	_Atomic uint32_t place[BUCKET_SLOTS]; // as the tags
 } __rte_cache_aligned;
 
+// The buckets of all keys. While one index replaces another, keys are put into both, and removed
+// from both: see flow_resize.c.
+struct flow_index {
+	uint32_t n;                      // buckets
+	size_t len;                      // octets
+	struct flow_index *_Atomic next; // that replaces it; NULL: none. By the control thread
+	struct hash_key hash_key;        // that of the table, for loops that need nothing else
+	struct bucket bucket[];
+};
+
 #define FLOW_LINES 4 // of an entry
 
 static_assert(sizeof(struct bucket) == 64, "one cache line");
@@ -43,11 +53,11 @@ struct flow_worker {
 	uint32_t recent[REMOVED_AHEAD]; // that were removed last, in turn; 0: none in this list
 	uint32_t n_recent;              // removed in total
 	uint64_t token;
-	uint32_t first, end; // its part of the table: numbers of entries
-	uint32_t cursor;     // next entry of its part for flow_tick()
-	uint32_t hand;       // the bucket that has to make room next
-	uint32_t flush;      // serial of the last one seen
-	uint32_t flush_left; // entries that it still has to look at
+	uint32_t cursor;          // next entry of its part for flow_tick()
+	uint32_t hand;            // the bucket that has to make room next
+	uint32_t flush;           // serial of the last one seen
+	uint32_t flush_left;      // entries that it still has to look at
+	uint32_t copy, copy_left; // the same of the index that replaces another
 	// Calls of flow_redecide() before its last round began, and before this one did.
 	uint64_t redecided, redecided_now;
 	struct flow_bindings *bindings;       // NULL: none are logged
@@ -67,16 +77,36 @@ struct flow_ports {
 	_Atomic uint16_t *block; // by block of ports; as many cells as a row of the others
 };
 
+enum flow_move_step {
+	FLOW_MOVE_NONE,
+	FLOW_MOVE_CLEARS,    // the kernel clears the memory of the next index
+	FLOW_MOVE_ANNOUNCED, // until all workers put keys into both
+	FLOW_MOVE_COPIES,    // until workers have copied the keys of flows from before
+	FLOW_MOVE_LOOKED_UP, // until all workers look keys up in the next one
+	FLOW_MOVE_LEFT,      // until no worker puts keys into the former one
+};
+
+// The replacement of the index by a larger one.
+struct flow_move {
+	enum flow_move_step step;
+	uint64_t token;          // of the grace period that is waited for
+	size_t cleared;          // octets
+	uint32_t capacity;       // of the table, once it is over
+	struct flow_index *next; // NULL: none has been prepared
+	struct flow_index *former;
+};
+
 struct flow_table {
+	// Written by the control thread. Workers look keys up in the first one; they put keys into
+	// the oldest one and all that follow it.
+	struct flow_index *_Atomic index, *_Atomic oldest;
+	struct flow_nat *_Atomic nat;       // by number of the entry; NULL: no flow is translated
+	_Atomic uint32_t unestablished_max; // of a holder that makes established flows of others go
+	_Atomic uint32_t reserve; // chains in the pool that are not for flows: see flow_pool_free()
 	// Constant.
-	struct bucket *bucket;
-	struct flow *entry;           // number 0 is not used: it means none
-	struct flow_nat *_Atomic nat; // by number of the entry; NULL: no flow is translated
-	uint32_t n_buckets;
-	uint32_t n_entries; // numbers are 1 to n_entries
+	struct flow *entry;     // number 0 is not used: it means none
+	uint32_t n_entries_max; // for which there is address space
 	uint32_t n_workers;
-	uint32_t reserve; // chains in the pool that only serve while others wait for a grace period
-	uint32_t unestablished_max; // of a holder that makes established flows of others go
 	struct hash_key hash_key;
 	struct rte_rcu_qsbr *qsbr;
 	unsigned int reader;
@@ -91,9 +121,11 @@ struct flow_table {
 	// The same map once it is filled, which workers write.
 	struct flow_dropped *_Atomic dropped;
 	pthread_mutex_t reading; // of the thread that is the reader
-	void *memory;
-	size_t memory_len;
-	size_t nat_filled; // octets that the kernel has cleared, read by the control thread alone
+	// Of the control thread.
+	uint32_t n_entries;              // that the capacity needs: numbers are 1 to n_entries
+	uint32_t n_entries_open;         // that may have memory
+	size_t nat_filled, ports_filled; // octets that the kernel has cleared
+	struct flow_move move;
 	// Written by the control thread.
 	_Atomic uint32_t source_limit;
 	atomic_bool strict, pick_up, taken_over;
@@ -105,7 +137,9 @@ struct flow_table {
 	_Atomic uint64_t redecided, region[FLOW_REGIONS];
 	_Atomic uint32_t n_filled; // entries from 1 on that have memory: no other one is touched
 
+	_Atomic uint32_t copy_serial;
 	_Atomic uint32_t flush_workers __rte_cache_aligned; // that have not finished
+	_Atomic uint32_t copy_workers;
 	// The pool of free entries: a stack of chains. Below the count of changes, the number of
 	// the first entry of the first chain.
 	_Atomic uint64_t pool __rte_cache_aligned;
@@ -122,19 +156,37 @@ static inline uint32_t flow_reduce(uint32_t hash, uint32_t n)
 	return (uint32_t)((uint64_t)hash * n >> 32);
 }
 
-// The two buckets where the flow of a hash may be.
-static inline struct bucket *flow_first_bucket(const struct flow_table *t, uint32_t hash)
+// Where keys are looked up.
+static inline struct flow_index *flow_index(const struct flow_table *t)
 {
-	return &t->bucket[flow_reduce(hash, t->n_buckets)];
+	return atomic_load_explicit(&t->index, memory_order_acquire);
+}
+
+// The first one in which keys are.
+static inline struct flow_index *flow_index_oldest(const struct flow_table *t)
+{
+	return atomic_load_explicit(&t->oldest, memory_order_acquire);
+}
+
+// The index that replaces this one; NULL: none does.
+static inline struct flow_index *flow_index_next(const struct flow_index *x)
+{
+	return atomic_load_explicit(&x->next, memory_order_acquire);
+}
+
+// The two buckets where the flow of a hash may be.
+static inline struct bucket *flow_first_bucket(struct flow_index *x, uint32_t hash)
+{
+	return &x->bucket[flow_reduce(hash, x->n)];
 }
 
 // Never the first one: a flow with one bucket alone finds that full much more often.
-static inline struct bucket *flow_second_bucket(const struct flow_table *t, uint32_t hash)
+static inline struct bucket *flow_second_bucket(struct flow_index *x, uint32_t hash)
 {
-	uint32_t after = 1 + flow_reduce(hash * UINT32_C(0x9e3779b1), t->n_buckets - 1);
-	uint32_t i = flow_reduce(hash, t->n_buckets) + after;
+	uint32_t after = 1 + flow_reduce(hash * UINT32_C(0x9e3779b1), x->n - 1);
+	uint32_t i = flow_reduce(hash, x->n) + after;
 
-	return &t->bucket[i < t->n_buckets ? i : i - t->n_buckets];
+	return &x->bucket[i < x->n ? i : i - x->n];
 }
 
 #define TAG_EMPTY 0 // of a slot
@@ -245,8 +297,12 @@ uint32_t flow_pool_take(struct flow_table *t, struct flow_worker *w);
 void flow_pool_give(struct flow_table *t, struct flow_worker *w, uint32_t number);
 // Adds the next n entries, a multiple of FLOW_CHAIN, to the pool. False when there are no more.
 bool flow_pool_fill(struct flow_table *t, uint32_t n);
+// Has free entries beyond the capacity, if it was larger before, be for no flows.
+void flow_pool_reserve(struct flow_table *t);
 // Free entries in chains, without entries that wait for a grace period.
 uint32_t flow_pool_free(const struct flow_table *t);
+// Whether all workers have passed on since the token was drawn; false if another thread just asks.
+bool flow_grace_over(struct flow_table *t, uint64_t token);
 // Puts an entry that is out of the table aside until all workers have passed on.
 void flow_pool_retire(struct flow_table *t, struct flow_worker *w, struct flow *f);
 // Takes back those for which that has come true.
@@ -273,11 +329,40 @@ void flow_inbox_take(struct flow_table *t, struct flow_worker *w, uint32_t now);
 bool flow_adopted_may_be_gone(const struct flow_table *t);
 bool flow_adopted_is_gone(const struct flow_table *t, const struct flow *f, uint32_t now);
 
+// flow_insert.c. Worker. Puts the keys of a live flow into the index that replaces another. False:
+// its buckets are full.
+bool flow_entry_copy(const struct flow_table *t, struct flow *f);
+
 // flow_insert.c. Takes a flow out of the table, at the time now in ms. False if it is out already.
 bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, enum flow_end end,
 	uint32_t now);
 
-// flow_record.c. Writes the record of a flow that ends, whose word this is, if records are made.
+// flow_resize.c. Octets of an array with an item for each of n entries, in pages.
+size_t flow_array_len(uint32_t n, size_t item);
+// Maps such an array, with address space for all entries that there may ever be. NULL: ENOMEM.
+void *flow_array_new(const struct flow_table *t, size_t item);
+void flow_array_free(const struct flow_table *t, void *array, size_t item); // NULL is allowed
+// An index with empty buckets; NULL: ENOMEM.
+struct flow_index *flow_index_new(uint32_t n_buckets, const struct hash_key *key);
+void flow_index_free(struct flow_index *x); // NULL is allowed
+// The kernel clears the next page of an index that is to replace another. False: none is left.
+bool flow_move_fill(struct flow_table *t);
+// The same of an array: *filled is how much has been cleared of len octets.
+bool flow_pages_fill(void *at, size_t *filled, size_t len);
+// Frees all indexes.
+void flow_move_free(struct flow_table *t);
+
+// flow_table.c. Sizes of a table for a number of flows of one holder.
+struct flow_layout {
+	uint32_t n_buckets, n_entries;
+};
+struct flow_layout flow_layout(uint32_t flows, unsigned int workers);
+// Sets that number, as far as entries may have memory.
+void flow_capacity_set(struct flow_table *t, uint32_t capacity);
+
+// flow_record.c. Gives the arrays of records room for n entries. Returns 0 or -ENOMEM.
+int flow_records_open(struct flow_table *t, uint32_t n);
+// Writes the record of a flow that ends, whose word this is, if records are made.
 void flow_record_add(struct flow_table *t, struct flow_worker *w, const struct flow *f,
 	uint32_t word, enum flow_end end);
 // Of a flow that begins in the entry: no packet has been dropped yet.

@@ -189,8 +189,8 @@ static uint64_t pass(struct bench *b, unsigned int n, uint64_t *read)
 	for (unsigned int i = 0; i < n; i++) {
 		const struct ip_layout at = ip_layout_v4(&b->packet[i].ip);
 
-		refused += flow_lookup_read(b->t, &p[i], &b->packet[i].ip, &at, &place[i]) !=
-			   DROP_NONE;
+		refused += flow_lookup_read(b->t, flow_index(b->t), &p[i], &b->packet[i].ip, &at,
+				   &place[i]) != DROP_NONE;
 	}
 	*read += rte_rdtsc() - start;
 	flow_find_burst(b->t, p, place, n);

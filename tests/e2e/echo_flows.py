@@ -28,7 +28,7 @@ def send(to, flows):
     sockets, pause = [], 0.001
     for flow in range(flows):
         sockets.append(udp())
-        sockets[-1].bind(("", 20000 + flow))
+        sockets[-1].bind(("", 21000 + flow))
     while True:
         for s in sockets:
             s.sendto(b"flow", to)

@@ -13,13 +13,14 @@
 #define BUCKETS 8
 #define FLOWS   3 // entries 1 to 3
 
-enum act { INSERT, REMOVE, FIND, NOTHING };
+enum act { INSERT, REMOVE, FIND, COPY, NOTHING };
 
 // The keys of each flow, by number; the action of each thread, and its flow.
 struct scenario {
 	uint8_t first[FLOWS], second[FLOWS];
 	bool before[FLOWS]; // it is in the table at the start
 	bool filled;        // the first bucket of the second keys is too full to be preferred
+	bool grows;         // another index replaces this one, where those from the start are not
 	struct {
 		enum act act;
 		uint8_t flow;
@@ -27,23 +28,40 @@ struct scenario {
 };
 
 // The same first key; the same second key; a second key that is being given up; second keys that
-// share a bucket, which is the first of both, or not.
+// share a bucket, which is the first of both, or not. The same while the table grows.
 static const struct scenario scenarios[] = {
-	{{1, 1, 2}, {4, 5, 6}, {false}, false, {{INSERT, 0}, {INSERT, 1}, {FIND, 0}}},
-	{{1, 2, 3}, {4, 4, 6}, {false}, false, {{INSERT, 0}, {INSERT, 1}, {FIND, 0}}},
-	{{1, 2, 3}, {4, 4, 4}, {false, false, true}, false,
+	{{1, 1, 2}, {4, 5, 6}, {false}, false, false, {{INSERT, 0}, {INSERT, 1}, {FIND, 0}}},
+	{{1, 2, 3}, {4, 4, 6}, {false}, false, false, {{INSERT, 0}, {INSERT, 1}, {FIND, 0}}},
+	{{1, 2, 3}, {4, 4, 4}, {false, false, true}, false, false,
 		{{INSERT, 0}, {INSERT, 1}, {REMOVE, 2}}},
-	{{1, 2, 3}, {4, 5, 4}, {false, false, true}, false, {{INSERT, 0}, {FIND, 2}, {REMOVE, 2}}},
-	{{1, 2, 3}, {4, 6, 5}, {false}, false, {{INSERT, 0}, {INSERT, 1}, {FIND, 0}}},
-	{{1, 2, 3}, {4, 5, 6}, {false, false, true}, true, {{INSERT, 0}, {INSERT, 1}, {REMOVE, 2}}},
-	{{1, 2, 3}, {4, 5, 6}, {false, false, true}, false,
+	{{1, 2, 3}, {4, 5, 4}, {false, false, true}, false, false,
+		{{INSERT, 0}, {FIND, 2}, {REMOVE, 2}}},
+	{{1, 2, 3}, {4, 6, 5}, {false}, false, false, {{INSERT, 0}, {INSERT, 1}, {FIND, 0}}},
+	{{1, 2, 3}, {4, 5, 6}, {false, false, true}, true, false,
+		{{INSERT, 0}, {INSERT, 1}, {REMOVE, 2}}},
+	{{1, 2, 3}, {4, 5, 6}, {false, false, true}, false, false,
 		{{INSERT, 0}, {REMOVE, 2}, {REMOVE, 2}}},
+	{{1, 1, 2}, {4, 5, 6}, {false}, false, true, {{INSERT, 0}, {INSERT, 1}, {NOTHING, 0}}},
+	{{1, 2, 3}, {4, 5, 6}, {false, false, true}, false, true,
+		{{NOTHING, 0}, {COPY, 2}, {REMOVE, 2}}},
+	{{1, 2, 3}, {4, 4, 6}, {false, false, true}, false, true,
+		{{INSERT, 0}, {COPY, 2}, {NOTHING, 0}}},
+	{{1, 2, 3}, {4, 5, 4}, {false, false, true}, false, true,
+		{{INSERT, 0}, {NOTHING, 0}, {REMOVE, 2}}},
+};
+
+union buckets {
+	struct flow_index index;
+	struct {
+		char head[sizeof(struct flow_index)];
+		struct bucket bucket[BUCKETS];
+	};
 };
 
 static struct model {
 	struct flow flow[FLOWS];
 	struct flow_nat nat[FLOWS];
-	struct bucket bucket[BUCKETS];
+	union buckets now, next;
 	struct flow_worker worker;
 	uint8_t inserted[FLOWS], removed[FLOWS];
 } * model;
@@ -88,7 +106,7 @@ static void insert(unsigned int i)
 static void find_second(unsigned int i)
 {
 	const struct flow_key key = model->nat[i].key;
-	const uint32_t place = place_find(table, model->nat[i].hash, &key);
+	const uint32_t place = place_find(table, &model->now.index, model->nat[i].hash, &key);
 	const struct flow *f = flow_at_place(table, place);
 
 	if (place == 0)
@@ -102,11 +120,11 @@ static void table_setup(void)
 	if (table == NULL) {
 		table = aligned_alloc(64, sizeof(*table));
 		memset(table, 0, sizeof(*table));
-		table->n_buckets = BUCKETS;
 	}
 	table->entry = model->flow - 1;
 	table->nat = model->nat - 1;
-	table->bucket = model->bucket;
+	model->now.index.n = model->next.index.n = BUCKETS;
+	table->index = table->oldest = &model->now.index;
 }
 
 void model_setup(unsigned int scenario)
@@ -122,10 +140,12 @@ void model_setup(unsigned int scenario)
 		model->nat[i].hash = hash_of(s->second[i]);
 	}
 	for (unsigned int i = 0; s->filled && i < BUCKET_PREFERRED; i++)
-		model->bucket[6].tag[i] = 0xffffffff;
+		model->now.bucket[6].tag[i] = 0xffffffff;
 	for (unsigned int i = 0; i < FLOWS; i++)
 		if (s->before[i])
 			insert(i);
+	if (s->grows)
+		model->now.index.next = &model->next.index;
 }
 
 void model_thread(unsigned int scenario, unsigned int thread)
@@ -137,10 +157,14 @@ void model_thread(unsigned int scenario, unsigned int thread)
 		insert(i);
 		break;
 	case REMOVE:
-		model->removed[i] += flow_unlink(table, &model->worker, &model->flow[i], 1);
+		model->removed[i] +=
+			flow_unlink(table, &model->worker, &model->flow[i], FLOW_END_FORCED, 1);
 		break;
 	case FIND:
 		find_second(i);
+		break;
+	case COPY:
+		explore_assert(flow_entry_copy(table, &model->flow[i]));
 		break;
 	default:
 		break;
@@ -154,15 +178,23 @@ bool model_matters(const volatile void *p)
 }
 
 // Slots of the flow.
-static unsigned int slots_of(unsigned int i)
+static unsigned int slots_of(const union buckets *x, unsigned int i)
 {
 	unsigned int n = 0;
 
 	for (unsigned int b = 0; b < BUCKETS; b++)
 		for (unsigned int k = 0; k < BUCKET_SLOTS; k++)
-			n += model->bucket[b].tag[k] != TAG_EMPTY &&
-			     model->bucket[b].place[k] / FLOW_LINES == i + 1;
+			n += x->bucket[b].tag[k] != TAG_EMPTY &&
+			     x->bucket[b].place[k] / FLOW_LINES == i + 1;
 	return n;
+}
+
+static bool is_copied(const struct scenario *s, unsigned int i)
+{
+	for (unsigned int k = 0; k < EXPLORE_THREADS; k++)
+		if (s->thread[k].act == COPY && s->thread[k].flow == i)
+			return true;
+	return false;
 }
 
 void model_end(unsigned int scenario)
@@ -170,11 +202,13 @@ void model_end(unsigned int scenario)
 	const struct scenario *s = &scenarios[scenario];
 
 	for (unsigned int b = 0; b < BUCKETS; b++)
-		explore_assert(!model->bucket[b].locked);
+		explore_assert(!model->now.bucket[b].locked && !model->next.bucket[b].locked);
 	for (unsigned int i = 0; i < FLOWS; i++) {
 		const bool in = model->inserted[i] && model->removed[i] == 0;
 
-		explore_assert(model->removed[i] <= 1 && slots_of(i) == (in ? 2 : 0));
+		explore_assert(model->removed[i] <= 1 && slots_of(&model->now, i) == (in ? 2 : 0));
+		if (s->grows && (!in || !s->before[i] || is_copied(s, i)))
+			explore_assert(slots_of(&model->next, i) == (in ? 2 : 0));
 		for (unsigned int k = 0; in && k < i; k++)
 			if (model->inserted[k] && model->removed[k] == 0)
 				explore_assert(

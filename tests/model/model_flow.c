@@ -94,7 +94,13 @@ static const struct scenario scenarios[] = {
 
 static struct model {
 	struct flow flow;
-	struct bucket bucket;
+	union {
+		struct flow_index index;
+		struct {
+			char head[sizeof(struct flow_index)];
+			struct bucket bucket;
+		};
+	};
 	struct flow_worker worker;        // that removes; it takes nothing back
 	uint32_t learnt[EXPLORE_THREADS]; // flow words that occurred
 	uint8_t removed;
@@ -229,10 +235,10 @@ static void table_setup(void)
 		table = aligned_alloc(64, sizeof(*table));
 		memset(table, 0, sizeof(*table));
 		table->strict = true;
-		table->n_buckets = 1;
 	}
 	table->entry = &model->flow - 1;
-	table->bucket = &model->bucket;
+	model->index.n = 1;
+	table->index = table->oldest = &model->index;
 	table->sources.cell = cells = explore_alloc(2 * sizeof(uint32_t));
 }
 

@@ -26,6 +26,7 @@ void flows_init(
 	for (unsigned int i = 0; i < workers; i++)
 		rte_rcu_qsbr_thread_online(s->qsbr, i);
 	s->t = flow_table_new(&(struct flow_params){.capacity = capacity,
+				      .capacity_max = 16 * capacity,
 				      .workers = workers,
 				      .qsbr = s->qsbr,
 				      .reader = workers},

@@ -129,7 +129,8 @@ static void test_may(void **state)
 {
 	(void)state;
 	check(PORTS,
-		PORTS "flows = { per_source = 100; tcp = \"liberal\"; timeouts = { udp = 5; }; };\n"
+		PORTS "flows = { max = 5000; per_source = 100; tcp = \"liberal\"; timeouts = { udp "
+		      "= 5; }; };\n"
 		      "icmp = { errors_per_second = 5; echo_replies_per_second = 5; };\n"
 		      "neighbour_table = { reachable = 5; };\n"
 		      "metrics = { address = \"127.0.0.2\"; port = 9469; socket = \"/m\"; "
@@ -155,7 +156,7 @@ static void test_may_not(void **state)
 		      "engine = \"openssl\";\n"
 		      "eal_args = [ \"--log-level=1\" ];\n"
 		      "neighbour_table = { max = 64; hold = 5; };\n"
-		      "flows = { max = 5000; };\n"
+		      "nat_log = { size = 5; };\n"
 		      "user = \"nobody\"; sandbox = false; log_level = \"error\";\n",
 		"3: instance: differs from the running configuration, needs a restart\n"
 		"4: cpus.control: differs from the running configuration, needs a restart\n"
@@ -170,7 +171,7 @@ static void test_may_not(void **state)
 		"11: neighbour_table.max: differs from the running configuration, needs a restart\n"
 		"11: neighbour_table.hold: differs from the running configuration, needs a "
 		"restart\n"
-		"12: flows.max: differs from the running configuration, needs a restart\n"
+		"12: nat_log.size: differs from the running configuration, needs a restart\n"
 		"13: user: differs from the running configuration, needs a restart\n"
 		"13: sandbox: differs from the running configuration, needs a restart\n");
 	check(PORTS,
@@ -188,8 +189,8 @@ static void test_back_to_default(void **state)
 	check(PORTS "memory = { size = 2048; };\nidle = \"sleep\";\n", PORTS "memory = { };\n",
 		"1: idle differs from the running configuration, needs a restart\n"
 		"3: memory: size differs from the running configuration, needs a restart\n");
-	check(PORTS "flows = { max = 5000; };\nnat_log = { size = 5; };\n", PORTS,
-		"1: flows.max differs from the running configuration, needs a restart\n"
+	check(PORTS "idle = \"sleep\";\nnat_log = { size = 5; };\n", PORTS,
+		"1: idle differs from the running configuration, needs a restart\n"
 		"1: nat_log.size differs from the running configuration, needs a restart\n");
 }
 
