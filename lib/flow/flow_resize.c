@@ -3,11 +3,11 @@
 // space for all that there may ever be, so entries stay where they are. The index of keys is
 // replaced by a larger one, in steps of the control thread:
 //
-//	clears     the kernel clears the memory of the next index
-//	announced  its workers put keys into both, and remove them from both; a grace period later
-//	copies     each copies the keys of the flows of its part, as it ages them: now both are
-// complete 	looked up  workers look keys up in the next one; a grace period later 	left they
-// put keys into this one alone; a grace period later the former one is freed
+//	clears: the kernel clears the memory of the next index
+//	announced: workers put keys into both and remove them from both; until a grace period later
+//	copies: each worker copies the keys of the flows of its part as it ages them
+//	looked up: both are complete, workers look keys up in the next, until a grace period later
+//	left: they put keys into the next alone; after a grace period the former is freed
 //
 // While some workers put keys into both and others into one alone, either the former or the next
 // index is in the lists of all. There two that add the same key find each other.

@@ -5,9 +5,9 @@
 
 #include "web_history.h"
 
-// Ports, groups, members, the worst and busiest tunnels, the busiest SAs, reasons of drops, events, and the
-// rates of the history. Returns text of *len octets for the caller to free, NULL if memory is
-// short. Takes the gateway's lock for a part after the other.
+// Ports, groups, members, the worst and busiest tunnels, the busiest SAs, reasons of drops, events,
+// and the rates of the history. Returns text of *len octets for the caller to free, NULL if memory
+// is short. Takes the gateway's lock for a part after the other.
 char *web_status_new(struct control *c, const struct view_list lists[], unsigned int n,
 	const struct web_history *history, size_t *len);
 
