@@ -46,7 +46,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-// Ends text before a line and its newlines. Returns what follows it.
+// Ends text before a line and its newlines. Returns the text after it.
 static char *part_after(char *text, const char *line)
 {
 	char *at = strstr(text, line);
