@@ -6,6 +6,7 @@
 
 #include "collect.h"
 #include "filter.h"
+#include "fleet.h"
 #include "frozen.h"
 #include "ping.h"
 #include "role.h"
@@ -132,14 +133,16 @@ static bool tunnel_up(struct control *c, const char *name, char *text, size_t si
 static bool group_order(
 	struct control *c, const char *name, enum conf_role role, char *text, size_t size)
 {
+	const char *why = "there is none of this name";
 	bool done;
 
 	frozen_renew(c); // with ten thousands of SAs it takes a while
 	pthread_mutex_lock(&c->lock);
-	done = role_set(c, name, role, c->io->now_ms());
-	pthread_mutex_unlock(&c->lock);
+	done = c->fleet != NULL ? fleet_order(c, name, role, &why)
+				: role_set(c, name, role, c->io->now_ms());
 	if (!done)
-		snprintf(text, size, "no group has the name \"%s\"", name);
+		snprintf(text, size, "group \"%s\": %s", name, why);
+	pthread_mutex_unlock(&c->lock);
 	return done;
 }
 
