@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "../unit/conf_dir.h"
+#include "conf_dir.h"
 #include "conf_apply.h"
 #include "fuzz.h"
 #include "harness.h"

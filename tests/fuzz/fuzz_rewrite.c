@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-#include "../unit/conf_dir.h"
-#include "../unit/rewritten.h"
+#include "conf_dir.h"
+#include "rewritten.h"
 #include "conf_apply.h"
 #include "conf_change.h"
 #include "fuzz.h"
