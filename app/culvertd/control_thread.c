@@ -19,7 +19,6 @@
 #include "configure.h"
 #include "device_thread.h"
 #include "events.h"
-#include "fleet.h"
 #include "flow_export.h"
 #include "frozen.h"
 #include "health.h"
@@ -288,7 +287,6 @@ static bool handle_events(struct gateway *g, uint64_t now_ms, uint64_t *next_tic
 	reserve_collect(g->reserve, c->snapshot, now_ms);
 	flow_table_tick(c->flows);
 	handled |= flow_export_tick(c, now_ms);
-	fleet_tick(c, now_ms);
 	if (now_ms >= *next_tick) {
 		tick(g, now_ms);
 		*next_tick = now_ms + TICK_MS;

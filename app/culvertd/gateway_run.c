@@ -33,7 +33,6 @@
 #include "lists.h"
 #include "load.h"
 #include "log.h"
-#include "fleet.h"
 #include "member.h"
 #include "metrics.h"
 #include "notify.h"
@@ -164,14 +163,6 @@ static int channel_confine(void *arg)
 	return rc == 0 && g->control.conf->sandbox ? sandbox_enter_channel() : rc;
 }
 
-static int fleet_confine(void *arg)
-{
-	const struct gateway *g = arg;
-	int rc = capabilities_drop();
-
-	return rc == 0 && g->control.conf->sandbox ? sandbox_enter_etcd() : rc;
-}
-
 static unsigned int inbound_sas(const struct conf *conf)
 {
 	unsigned int n = 0;
@@ -256,8 +247,6 @@ static int workers_start(struct gateway *g)
 	if (rc < 0)
 		return rc;
 	rc = member_connect(&g->control, channel_confine, g);
-	if (rc == 0)
-		rc = fleet_connect(&g->control, fleet_confine, g);
 	if (rc < 0)
 		return rc;
 	g->control.deadlines.n = conf->n_workers;
@@ -278,7 +267,6 @@ static void last_words(const struct gateway *g)
 static void gateway_stop(struct gateway *g)
 {
 	member_stop(&g->control);
-	fleet_stop(&g->control);
 	reserve_finish(g->reserve, g->control.snapshot);
 	route_follow_stop();
 	reopen_stop();
@@ -347,7 +335,7 @@ static bool gateway_start(struct gateway *g)
 	device_thread_hosts_give(g->host);
 	address_start(&g->control);
 	links_start(&g->control);
-	if (request_start(g) < 0 || member_start(&g->control) < 0 || fleet_start(&g->control) < 0)
+	if (request_start(g) < 0 || member_start(&g->control) < 0)
 		return false;
 	crash_start();
 	if (privilege_drop(conf, device_thread_tid()) < 0 || device_thread_confine() < 0 ||

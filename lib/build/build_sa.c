@@ -41,8 +41,6 @@ static struct sa *take(const struct snapshot *s, const struct conf *conf, const 
 		.engine = conf->engine,
 		.n_workers = conf->n_workers,
 		.member = conf->pair_member,
-		.by_grant =
-			conf->n_fleet_endpoints > 0 && conf_group_of(conf, &c->opt.local) != NULL,
 	};
 
 	if (c->opt.direction == SA_OUT) {

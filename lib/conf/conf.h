@@ -49,7 +49,6 @@
 #define CONF_LARGE_BUFFERS 128
 #define CONF_FLOWS_GROWTH  16 // of flows.max, times that of the start
 #define CONF_EAL_ARGS_MAX  32
-#define CONF_ENDPOINTS_MAX 8
 #define CONF_SPI_MIN       0x100 // below: reserved (RFC 4303 2.1)
 
 typedef char conf_name[CONF_NAME_MAX];
@@ -336,12 +335,6 @@ struct conf_match conf_policy_match(const struct conf_policy *p);
 bool conf_prefixes_contain(const struct conf_prefixes *p, const struct ip_addr *a);
 bool conf_prefixes_overlap(const struct conf_prefixes *p, const struct ip_prefix *other);
 bool conf_prefixes_meet(const struct conf_prefixes *a, const struct conf_prefixes *b);
-
-// Whether an address is of the group.
-bool conf_group_has(const struct conf_group *g, const struct ip_addr *a);
-
-// The group that has the address. NULL if there is none.
-const struct conf_group *conf_group_of(const struct conf *c, const struct ip_addr *a);
 
 // Index of the port that has this address. -1 if there is none.
 int conf_own_port(const struct conf *c, const struct ip_addr *a);

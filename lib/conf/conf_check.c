@@ -283,7 +283,6 @@ void conf_check(struct conf_reader *r)
 	check_page(r);
 	check_kernel_routes(r);
 	conf_check_channel(r);
-	conf_check_fleet(r);
 	if (r->n_messages == 0)
 		conf_devices_list(r->c);
 }

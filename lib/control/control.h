@@ -155,23 +155,6 @@ struct control_host {
 	uint64_t to, from; // packets given to the kernel, and received from it
 };
 
-// A group as etcd has it: see fleet.h.
-struct fleet_group {
-	bool present;        // it has been in etcd
-	int64_t revision;    // of its last change; 0: it is not there
-	uint64_t turn;       // the highest one of its values
-	conf_name owner;     // "-": none
-	int64_t lease;       // of the owner's process
-	unsigned int lines;  // SAs that the value of this member has
-	const char *refused; // why its value is not used; NULL: it is
-	bool ordered;        // by a command: this member takes it from whoever has it
-	bool giving;         // by a command: this member gives it up
-	uint64_t free_ms;    // since when it has had no owner; 0: it has one
-	uint64_t avoid_ms;   // until when this member leaves it to others
-	uint64_t check_ms;   // when its numbers are looked at next,
-	uint64_t inbound_ms; // and windows that have moved
-};
-
 // See group.h.
 struct owned_group {
 	conf_name name;
@@ -191,7 +174,6 @@ struct owned_group {
 	uint64_t yielded_ms;        // when this one became standby for that reason; 0: never
 	// Why the other one cannot take it over yet; NULL: no operator wants that.
 	const char *drain;
-	struct fleet_group fleet;
 };
 
 struct owned_groups {
@@ -293,7 +275,6 @@ struct control {
 	struct control_member member;
 	struct revisions revisions;
 	struct flow_export *flow_export; // see flow_export.h; NULL: there was none yet
-	struct fleet *fleet;             // see fleet.h; NULL: this gateway is of none
 	unsigned int expiry_next;        // SA whose lifetime is checked next
 	unsigned int sas_leaving;        // of the configuration, deleted but not yet released
 	bool routes_changed;             // of the kernel, see kernel_routes.h

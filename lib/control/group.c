@@ -18,10 +18,27 @@ struct owned_group *group_find(struct control *c, const char *name)
 	return find(&c->groups, name);
 }
 
+bool group_has(const struct conf_group *g, const struct ip_addr *addr)
+{
+	for (unsigned int i = 0; i < g->n_addrs; i++)
+		if (ip_addr_equal(&g->addrs[i], addr))
+			return true;
+	return false;
+}
+
+// The group of a configuration that has the address; NULL: none has.
+static const struct conf_group *of_address(const struct conf *conf, const struct ip_addr *addr)
+{
+	for (unsigned int i = 0; i < conf->n_groups; i++)
+		if (group_has(&conf->groups[i], addr))
+			return &conf->groups[i];
+	return NULL;
+}
+
 static bool address_keeps_role(struct control *c, const struct owned_group *from,
 	const struct ip_addr *addr, const struct conf *conf, FILE *errors)
 {
-	const struct conf_group *to = conf_group_of(conf, addr);
+	const struct conf_group *to = of_address(conf, addr);
 	const struct owned_group *same = to != NULL ? group_find(c, to->name) : NULL;
 	enum conf_role role = same != NULL ? same->role : to != NULL ? to->role : CONF_ACTIVE;
 	int port = conf_own_port(conf, addr);
@@ -83,7 +100,7 @@ void groups_note_standby(struct control *c)
 static struct owned_group *running(
 	struct control *c, const struct conf *conf, const struct ip_addr *addr)
 {
-	const struct conf_group *g = conf_group_of(conf, addr);
+	const struct conf_group *g = of_address(conf, addr);
 
 	return g != NULL ? &c->groups.item[g - conf->groups] : NULL;
 }

@@ -30,6 +30,9 @@ bool group_address_set(
 // The running group of this name; NULL: there is none.
 struct owned_group *group_find(struct control *c, const char *name);
 
+// Whether an address is of the group.
+bool group_has(const struct conf_group *g, const struct ip_addr *addr);
+
 // The running group that has the address; NULL: it is of none.
 struct owned_group *group_of(struct control *c, const struct ip_addr *addr);
 

@@ -280,8 +280,6 @@ static int sa_make(
 	o->sa = build_sa(c->snapshot, conf, conf_sa);
 	if (o->sa == NULL)
 		return -errno;
-	if (o->sa->opt.direction == SA_OUT) // its key is new, also in a fleet
-		sa_out_grant(sa_out_of(o->sa), UINT64_MAX);
 	return sa_prepare(c, o) ? 0 : -ENOMEM;
 }
 

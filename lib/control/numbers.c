@@ -7,6 +7,7 @@
 
 #include <rte_common.h>
 
+#include "group.h"
 #include "line.h"
 #include "member_sa.h"
 
@@ -157,11 +158,6 @@ static void windows_mark(struct sa_record *r, uint64_t from, uint64_t top)
 	}
 }
 
-void numbers_refuse(struct sa_record *r, uint64_t top)
-{
-	windows_mark(r, 0, top);
-}
-
 // Whether the SA can have accepted the number.
 static bool in_is_possible(const struct sa *sa, uint64_t number)
 {
@@ -279,7 +275,7 @@ void numbers_take_over(
 					      ? silent_ms
 					      : NUMBERS_REPEAT_MS;
 
-		if (!conf_group_has(g, &sa->opt.local))
+		if (!group_has(g, &sa->opt.local))
 			continue;
 		if (sa->opt.direction == SA_OUT)
 			out_take_over(sa_out_of(sa), unknown_ms);
@@ -294,6 +290,6 @@ void numbers_other_stops(struct control *c, const struct conf_group *g)
 	const struct sa_list *sas = &c->snapshot->objects->sas;
 
 	for (unsigned int i = 0; i < sas->n_out; i++)
-		if (conf_group_has(g, &sas->out[i]->sa.opt.local))
+		if (group_has(g, &sas->out[i]->sa.opt.local))
 			numbers_follow(sas->out[i]->sa.record);
 }

@@ -36,6 +36,3 @@ void numbers_take_over(
 // When the other one has become standby in a group: the numbers that it has reported are followed
 // at once.
 void numbers_other_stops(struct control *c, const struct conf_group *g);
-
-// The windows of a key accept no number up to this one any more. Also without a pair.
-void numbers_refuse(struct sa_record *r, uint64_t top);

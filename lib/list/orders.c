@@ -6,7 +6,6 @@
 
 #include "collect.h"
 #include "filter.h"
-#include "fleet.h"
 #include "frozen.h"
 #include "ping.h"
 #include "role.h"
@@ -133,16 +132,14 @@ static bool tunnel_up(struct control *c, const char *name, char *text, size_t si
 static bool group_order(
 	struct control *c, const char *name, enum conf_role role, char *text, size_t size)
 {
-	const char *why = "there is none of this name";
 	bool done;
 
 	frozen_renew(c); // with ten thousands of SAs it takes a while
 	pthread_mutex_lock(&c->lock);
-	done = c->fleet != NULL ? fleet_order(c, name, role, &why)
-				: role_set(c, name, role, c->io->now_ms());
-	if (!done)
-		snprintf(text, size, "group \"%s\": %s", name, why);
+	done = role_set(c, name, role, c->io->now_ms());
 	pthread_mutex_unlock(&c->lock);
+	if (!done)
+		snprintf(text, size, "no group has the name \"%s\"", name);
 	return done;
 }
 

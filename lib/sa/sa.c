@@ -262,7 +262,6 @@ static int sa_out_init(struct sa_out *sa, const struct sa_params *p)
 
 	sa->seq_max = seq_end(&sa->sa);
 	sa->seq_reserved = UINT64_MAX;
-	sa->seq_granted = p->by_grant ? 0 : UINT64_MAX;
 	sa->peer = sa_peer_configured(o);
 	per_packet->spi = sa->sa.spi;
 	per_packet->block_zeros = (uint8_t)(64 - __builtin_popcountll(sa->blocks.mask));
@@ -363,8 +362,6 @@ static void limit_update(struct sa_out *sa)
 	bool stopped = atomic_load_explicit(&per_packet->stop, memory_order_relaxed) != DROP_NONE;
 	uint64_t limit = RTE_MIN(sa_out_life_end(sa), RTE_MIN(sa->seq_reserved, sa->block_end));
 
-	limit = RTE_MIN(limit, sa->seq_granted);
-
 	// It is an own number, as packets up to it are compared with its block.
 	limit = number_own_to(&sa->blocks, limit);
 	atomic_store_explicit(&per_packet->seq_limit, stopped ? 0 : limit, memory_order_release);
@@ -386,12 +383,6 @@ static void stop_update(struct sa *sa)
 void sa_out_allow(struct sa_out *sa, uint64_t seq)
 {
 	sa->seq_reserved = seq;
-	limit_update(sa);
-}
-
-void sa_out_grant(struct sa_out *sa, uint64_t seq)
-{
-	sa->seq_granted = seq;
 	limit_update(sa);
 }
 

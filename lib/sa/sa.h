@@ -127,7 +127,6 @@ struct sa_params {
 	const char *engine; // crypto engine or "auto"
 	unsigned int n_workers;
 	unsigned int member; // of a pair, whose numbers an outbound SA uses; 0: alone
-	bool by_grant;       // outbound: of a fleet, and has none before sa_out_grant()
 	// Outbound: next hop towards the peer, of the table of routes (NULL: the peer is not
 	// known), and octets of IP packet that fit the link.
 	const struct nexthop *nexthop;
@@ -223,7 +222,6 @@ struct sa_out {
 		_Atomic uint64_t seq_recent;
 		uint64_t seq_max;            // last own number there is; constant
 		uint64_t seq_reserved;       // see sa_out_allow()
-		uint64_t seq_granted;        // see sa_out_grant()
 		uint64_t block_end;          // last number of the block that is in use
 		struct number_blocks blocks; // constant
 		struct sa_peer peer;         // that the path leads to
@@ -345,10 +343,6 @@ bool sa_out_is_recent(const struct sa_out *sa, uint32_t seq);
 // Lets workers use the numbers up to this one, as far as its life and its block go. To begin with
 // all are allowed. Control thread.
 void sa_out_allow(struct sa_out *sa, uint64_t seq);
-
-// Lets workers use no number above this one, whatever is allowed: those up to it were granted to
-// this member of a fleet. Control thread.
-void sa_out_grant(struct sa_out *sa, uint64_t seq);
 
 // Continues with the first own number after seq. If that is of another block, packets that have a
 // number and are not framed yet are dropped. Control thread; workers may use the SA.

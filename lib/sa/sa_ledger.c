@@ -171,8 +171,6 @@ void sa_ledger_begin(struct sa *sa)
 	sa->record->begun = used;
 	if (used > 0)
 		sa_start_behind(sa, used);
-	if (sa->opt.direction == SA_OUT && sa_out_of(sa)->seq_granted == 0) // of a fleet
-		sa_out_grant(sa_out_of(sa), sa->record->reported);
 	sa->record->before = sa_numbers_used(sa);
 }
 

@@ -48,7 +48,7 @@ struct sa_record {
 	uint64_t claimed, learnt;
 	uint64_t left_out;    // outbound: numbers that the other one may have used unreported
 	uint64_t learnt_rate; // the same of the other one
-	uint64_t reported;    // claimed, as of the last report; of a fleet: fleet_numbers.h
+	uint64_t reported;    // claimed, as of the last report
 	uint64_t raised;      // inbound: where the window has been moved to without a packet
 	uint64_t follow_ms;   // outbound: from when on an active SA may continue after these,
 	uint64_t wait_ms;     // and how much later again

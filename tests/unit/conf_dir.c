@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pem.h"
 #include "test.h"
 
 struct conf *conf_sample;
@@ -235,21 +234,4 @@ void check_prefix(const struct ip_prefix *p, const char *expected)
 	char buf[IP_PREFIX_STRLEN];
 
 	assert_string_equal(ip_prefix_format(buf, p), expected);
-}
-
-void conf_dir_pem_make(const char *name)
-{
-	char path[2][64];
-	FILE *f[2];
-
-	for (unsigned int i = 0; i < 2; i++) {
-		snprintf(path[i], sizeof(path[i]), "%s%s", name, i == 0 ? ".key" : ".crt");
-		f[i] = fopen(conf_dir_path(path[i]), "w");
-		assert_non_null(f[i]);
-	}
-	assert_true(pem_make(f[0], f[1], name));
-	for (unsigned int i = 0; i < 2; i++) {
-		fclose(f[i]);
-		chmod(conf_dir_path(path[i]), i == 0 ? 0600 : 0644);
-	}
 }

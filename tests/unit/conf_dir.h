@@ -50,6 +50,3 @@ bool in_heap(const uint8_t *octets, size_t len);
 // Fail if an address or prefix is not the one of the text.
 void check_addr(const struct ip_addr *a, const char *expected);
 void check_prefix(const struct ip_prefix *p, const char *expected);
-
-// Makes NAME.key and NAME.crt, a key and its certificate.
-void conf_dir_pem_make(const char *name);
