@@ -58,11 +58,11 @@ void pair_end(void)
 	gateway_free(b.g);
 }
 
-// Worker 0 of the table adopts waiting flows, and removes flows that are gone.
+// The workers of the table adopt waiting flows, and remove flows that are gone.
 void worker_ticks(struct member *m)
 {
-	for (unsigned int i = 0; i < 20; i++)
-		flow_tick(m->g->flows, 0, m->g->w->now_ms, UINT16_MAX);
+	for (unsigned int i = 0; i < 40; i++)
+		flow_tick(m->g->flows, i % m->g->conf->n_workers, m->g->w->now_ms, UINT16_MAX);
 }
 
 void both_wait(unsigned int seconds)

@@ -255,8 +255,8 @@ static void forget(struct gateway *g, const char *prefix)
 
 	flow_regions_add(&regions, &p);
 	flow_redecide(g->w->flows, &regions);
-	for (unsigned int i = 0; i < 3 * FLOWS; i++)
-		flow_tick(g->w->flows, 0, g->w->now_ms, 4);
+	for (unsigned int i = 0; i < 3 * FLOWS * g->conf->n_workers; i++)
+		flow_tick(g->w->flows, i % g->conf->n_workers, g->w->now_ms, 4);
 }
 
 // One next hop becomes several, with more and more of them, and they become one again, and none.

@@ -187,7 +187,7 @@ static void flows_end(struct gateway *g)
 {
 	gateway_wait(g, 31 * 1000000); // longer than UDP without replies may last
 	for (unsigned int i = 0; i < 100 && flow_count(g->flows) > 0; i++)
-		flow_tick(g->flows, g->w->id, g->w->now_ms, UINT16_MAX);
+		flow_tick(g->flows, i % g->conf->n_workers, g->w->now_ms, UINT16_MAX);
 	assert_int_equal(flow_count(g->flows), 0);
 }
 
