@@ -188,7 +188,7 @@ static int workers_start(struct gateway *g)
 		.neigh = g->control.neigh,
 		.dad = g->control.dad,
 		.flows = g->control.flows,
-		.flow_slice = configure_flow_slice(conf),
+		.flow_slice = flow_table_slice(g->control.flows),
 		.published = &g->control.snapshot,
 		.tsc_hz = rte_get_tsc_hz(),
 		.errors_per_second = conf->icmp_errors_per_second,

@@ -44,7 +44,7 @@ void *huge_pages_reserve(size_t len)
 
 void *huge_pages_space(size_t len)
 {
-	return map_aligned(len, PROT_NONE, MAP_NORESERVE);
+	return map_aligned(len, PROT_NONE, 0);
 }
 
 int huge_pages_open(void *space, size_t len)

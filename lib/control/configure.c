@@ -125,11 +125,6 @@ int configure_start(struct control *c, struct snapshot *s)
 	return 0;
 }
 
-uint32_t configure_flow_slice(const struct conf *conf)
-{
-	return conf->flows_max / conf->n_workers / FLOW_ROUND_MS + 1;
-}
-
 bool configure_prepare(struct control *c, const struct conf *conf, FILE *errors)
 {
 	const int rc = flow_table_prepare(c->flows, conf->flows_max);
@@ -148,7 +143,7 @@ static void flows_resize(struct control *c, const struct conf *conf)
 {
 	flow_table_resize(c->flows, conf->flows_max);
 	for (unsigned int i = 0; i < conf->n_workers; i++)
-		worker_flow_slice_set(c->workers[i], configure_flow_slice(conf));
+		worker_flow_slice_set(c->workers[i], flow_table_slice(c->flows));
 }
 
 // Applies the settings of objects that outlive a snapshot.

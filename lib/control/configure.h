@@ -19,9 +19,6 @@ int configure_start(struct control *c, struct snapshot *s);
 // configure_replace(). False after writing the reason to errors.
 bool configure_prepare(struct control *c, const struct conf *conf, FILE *errors);
 
-// Entries of the flow table that a worker looks at in a millisecond.
-uint32_t configure_flow_slice(const struct conf *conf);
-
 // Replaces the running configuration by another and publishes its snapshot. Only while nothing is
 // retired, with the gateway's lock. Returns 0: c owns both, and the caller owns the previous
 // configuration. Or -ENOMEM, or -ENOSPC: the table of routes is full. Then nothing has changed.

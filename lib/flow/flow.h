@@ -102,6 +102,10 @@ int flow_table_prepare(struct flow_table *t, uint32_t capacity);
 // not given back.
 void flow_table_resize(struct flow_table *t, uint32_t capacity);
 
+// Entries that each worker has to look at in a millisecond, of flow_tick(). Changes by
+// flow_table_resize() alone: entries beyond a smaller capacity may have flows.
+uint32_t flow_table_slice(const struct flow_table *t);
+
 // Continues the change that flow_table_resize() has begun. To be called often, while no other
 // thread but workers looks flows up.
 void flow_table_tick(struct flow_table *t);

@@ -86,7 +86,7 @@ int flow_records_open(struct flow_table *t, uint32_t n)
 
 bool flow_dropped_fill(struct flow_table *t)
 {
-	const size_t len = flow_array_len(t->n_entries, sizeof(*t->dropped_map));
+	const size_t len = flow_array_len(t->n_entries_open, sizeof(*t->dropped_map));
 
 	if (t->dropped_map == NULL || !flow_pages_fill(t->dropped_map, &t->dropped_filled, len))
 		return false;

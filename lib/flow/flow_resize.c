@@ -131,6 +131,11 @@ void flow_table_resize(struct flow_table *t, uint32_t capacity)
 		m->step = FLOW_MOVE_CLEARS;
 }
 
+uint32_t flow_table_slice(const struct flow_table *t)
+{
+	return t->n_entries_open / t->n_workers / FLOW_ROUND_MS + 1;
+}
+
 // --- the steps ---
 
 bool flow_move_fill(struct flow_table *t)

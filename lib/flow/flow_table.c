@@ -139,7 +139,7 @@ static bool nat_fill(struct flow_table *t)
 	return t->nat != NULL &&
 	       (flow_pages_fill(t->ports.by.cell, &t->ports_filled, ports_len(t)) ||
 		       flow_pages_fill(t->nat, &t->nat_filled,
-			       flow_array_len(t->n_entries, sizeof(struct flow_nat))));
+			       flow_array_len(t->n_entries_open, sizeof(struct flow_nat))));
 }
 
 // Entries come last: no worker has one whose other memory is not there.

@@ -6,9 +6,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
+#include <sys/mman.h>
 
 #include "flow_table.h"
 #include "flows.h"
+#include "huge_pages.h"
 
 #define SMALL 2048
 #define LARGE (16 * SMALL)
@@ -195,6 +198,59 @@ static void test_shrink(void **state)
 	flows_fini(&m.s);
 }
 
+// A worker still looks at all entries in a round, as many as may have flows.
+static void test_round_after_shrink(void **state)
+{
+	static struct model m;
+	struct flow *f;
+	uint32_t slice;
+
+	(void)state;
+	m = (struct model){.seed = 5};
+	begin(&m, SMALL);
+	slice = flow_table_slice(m.s.t);
+	capacity_change(&m, LARGE);
+	while (m.s.t->move.step != FLOW_MOVE_NONE) {
+		flow_table_fill(m.s.t);
+		flow_table_tick(m.s.t);
+		flows_tick(&m.s, 0, 64);
+	}
+	while (flow_table_fill(m.s.t))
+		;
+	assert_in_range(flow_table_slice(m.s.t), 8 * slice, 32 * slice);
+	for (uint32_t i = 0; i < LARGE / 2; i++)
+		assert_int_equal(add(&m.s, 0, i, 0, &f), DROP_NONE);
+	capacity_change(&m, SMALL);
+	for (unsigned int i = 0; i < FLOW_ROUND_MS; i++)
+		flow_tick(m.s.t, 0, 3600000, flow_table_slice(m.s.t));
+	assert_int_equal(flow_count(m.s.t), 0);
+	flows_fini(&m.s);
+}
+
+// Memory that is opened counts, so that too much of it is refused at once.
+static void test_memory_counts(void **state)
+{
+	char line[256], range[64] = "";
+	void *space = huge_pages_space(4 * HUGE_PAGE);
+	bool counts = false, here = false;
+	FILE *f;
+
+	(void)state;
+	assert_non_null(space);
+	assert_int_equal(huge_pages_open(space, 2 * HUGE_PAGE), 0);
+	f = fopen("/proc/self/smaps", "r");
+	snprintf(range, sizeof(range), "%lx-", (unsigned long)space);
+	while (fgets(line, sizeof(line), f) != NULL) {
+		if (strchr(line, '-') != NULL && strchr(line, ':') > strchr(line, '-'))
+			here = strncmp(line, range, strlen(range)) == 0;
+		if (here && strncmp(line, "VmFlags:", 8) == 0)
+			counts = strstr(line, " ac") != NULL;
+	}
+	fclose(f);
+	assert_true(counts);
+	munmap(space, 4 * HUGE_PAGE);
+}
+
 // More than the address space is for, or while another change is on.
 static void test_refused(void **state)
 {
@@ -347,6 +403,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_shrink),
+		cmocka_unit_test(test_round_after_shrink),
+		cmocka_unit_test(test_memory_counts),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_threads),
