@@ -16,7 +16,7 @@ static bool both_have(enum conf_kind kind)
 	return kind != CONF_PORT;
 }
 
-// A kind that only one version knows does not differ as long as there is nothing of it.
+// A kind without items has no digest: the other gateway may run a version without that kind.
 static bool has_items(const struct conf *c, enum conf_kind kind)
 {
 	unsigned int n;

@@ -198,6 +198,19 @@ static void test_shrink(void **state)
 	flows_fini(&m.s);
 }
 
+// To the large capacity, until all of it has memory.
+static void grow_to_the_end(struct model *m)
+{
+	capacity_change(m, LARGE);
+	while (m->s.t->move.step != FLOW_MOVE_NONE) {
+		flow_table_fill(m->s.t);
+		flow_table_tick(m->s.t);
+		flows_tick(&m->s, 0, 64);
+	}
+	while (flow_table_fill(m->s.t))
+		;
+}
+
 // A worker still looks at all entries in a round, as many as may have flows.
 static void test_round_after_shrink(void **state)
 {
@@ -209,14 +222,7 @@ static void test_round_after_shrink(void **state)
 	m = (struct model){.seed = 5};
 	begin(&m, SMALL);
 	slice = flow_table_slice(m.s.t);
-	capacity_change(&m, LARGE);
-	while (m.s.t->move.step != FLOW_MOVE_NONE) {
-		flow_table_fill(m.s.t);
-		flow_table_tick(m.s.t);
-		flows_tick(&m.s, 0, 64);
-	}
-	while (flow_table_fill(m.s.t))
-		;
+	grow_to_the_end(&m);
 	assert_in_range(flow_table_slice(m.s.t), 8 * slice, 32 * slice);
 	for (uint32_t i = 0; i < LARGE / 2; i++)
 		assert_int_equal(add(&m.s, 0, i, 0, &f), DROP_NONE);
@@ -283,14 +289,7 @@ static void test_room(void **state)
 	assert_in_range(fill(&m.s, 0), SMALL - 64, SMALL + 64);
 	flows_fini(&m.s);
 	begin(&m, SMALL);
-	capacity_change(&m, LARGE);
-	while (m.s.t->move.step != FLOW_MOVE_NONE) {
-		flow_table_fill(m.s.t);
-		flow_table_tick(m.s.t);
-		flows_tick(&m.s, 0, 64);
-	}
-	while (flow_table_fill(m.s.t))
-		;
+	grow_to_the_end(&m);
 	assert_in_range(fill(&m.s, 0), LARGE - 64, LARGE + 64);
 	flows_fini(&m.s);
 }
