@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "conf_print.h"
 #include "test.h"
 
 struct conf *conf_sample;
@@ -234,4 +235,15 @@ void check_prefix(const struct ip_prefix *p, const char *expected)
 	char buf[IP_PREFIX_STRLEN];
 
 	assert_string_equal(ip_prefix_format(buf, p), expected);
+}
+
+char *conf_dir_printed(const struct conf *c)
+{
+	char *text;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	conf_print(c, out);
+	fclose(out);
+	return text;
 }

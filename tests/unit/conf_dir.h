@@ -50,3 +50,6 @@ bool in_heap(const uint8_t *octets, size_t len);
 // Fail if an address or prefix is not the one of the text.
 void check_addr(const struct ip_addr *a, const char *expected);
 void check_prefix(const struct ip_prefix *p, const char *expected);
+
+// The settings of a configuration as `show config` prints them, to be freed with free().
+char *conf_dir_printed(const struct conf *c);

@@ -237,17 +237,6 @@ static void test_all_or_nothing(void **state)
 
 // --- in place ---
 
-static char *printed(const struct conf *c)
-{
-	char *text;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	conf_print(c, out);
-	fclose(out);
-	return text;
-}
-
 // Differences from the sample, with which of them were made at run time.
 static char *differences(const struct conf *c)
 {
@@ -264,7 +253,7 @@ static void expect_equal_text(char *a, char *b)
 // Also in the places of items, to which messages refer, and in references.
 static void expect_same(const struct conf *a, const struct conf *b)
 {
-	expect_equal_text(printed(a), printed(b));
+	expect_equal_text(conf_dir_printed(a), conf_dir_printed(b));
 	expect_equal_text(record_of(sample, a), record_of(sample, b));
 	expect_equal_text(differences(a), differences(b));
 	assert_int_equal(a->n_sas, b->n_sas);

@@ -5,7 +5,6 @@
 
 #include "conf_apply.h"
 #include "conf_dir.h"
-#include "conf_print.h"
 #include "test.h"
 
 static char *written(const struct conf *c, size_t *len)
@@ -41,21 +40,10 @@ static unsigned int n_different(const struct conf *from, const struct conf *to, 
 	return n;
 }
 
-static char *shown(const struct conf *c)
-{
-	char *text;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	conf_print(c, f);
-	fclose(f);
-	return text;
-}
-
 // With the same key files.
 static void shown_alike(const struct conf *c, const struct conf *again)
 {
-	char *text = shown(c), *text_again = shown(again);
+	char *text = conf_dir_printed(c), *text_again = conf_dir_printed(again);
 
 	assert_string_equal(text, text_again);
 	free(text);
