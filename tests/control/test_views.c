@@ -158,6 +158,33 @@ static void test_busiest(void **state)
 	assert_string_equal(v.name, "in-6");
 }
 
+static const char *tunnel_at(unsigned int number)
+{
+	const struct spd_policy *p;
+
+	assert_non_null(collect_tunnel(&desk, number, &p));
+	return p->name;
+}
+
+// A tunnel is as busy as its two SAs together.
+static void test_busiest_tunnels(void **state)
+{
+	struct ranking r;
+
+	(void)state;
+	desk_sa_out("out-4")->sa.rate = 700;
+	desk_sa_in("in-4")->sa.rate = 600;
+	desk_sa_out("out-6")->sa.rate = 0;
+	desk_sa_in("in-6")->sa.rate = 1000;
+	ranking_busiest_tunnels(&r, &desk);
+	assert_true(r.n >= 2);
+	assert_string_equal(tunnel_at(r.number[0]), "four");
+	assert_string_equal(tunnel_at(r.number[1]), "six");
+	desk_sa_out("out-4")->sa.rate = 300;
+	ranking_busiest_tunnels(&r, &desk);
+	assert_string_equal(tunnel_at(r.number[0]), "six");
+}
+
 static void test_worst_tunnels(void **state)
 {
 	struct tunnels tunnels = desk.tunnels;
@@ -294,6 +321,7 @@ int main(void)
 		desk_test(test_filters),
 		desk_test(test_sa_options),
 		desk_test(test_busiest),
+		desk_test(test_busiest_tunnels),
 		desk_test(test_worst_tunnels),
 		desk_test(test_policies),
 		desk_test(test_tables),
