@@ -350,12 +350,15 @@ static int memory_replace(struct reserve *r)
 
 int reserve_begin(struct reserve *r, const struct snapshot *s)
 {
+	bool is_start, has_new = false;
 	int rc = 0;
 
 	if (r == NULL)
 		return 0;
+	is_start = r->fresh_path[0] != '\0';
 	for (unsigned int i = 0; rc == 0 && i < s->control->n_sa; i++)
 		if (!s->control->sa[i]->begun) {
+			has_new = true;
 			rc = sa_begin(r, s->control->sa[i]);
 			disk_writer_meanwhile(r->writer);
 		}
@@ -364,6 +367,9 @@ int reserve_begin(struct reserve *r, const struct snapshot *s)
 			"replay windows are kept there as long as the machine runs");
 	disk_writer_wait(r->writer);
 	rc = write_now(r, s);
+	if (rc < 0 && !is_start && !has_new)
+		return 0; // a full disk refuses no change of anything else; reserve_tick() tries
+			  // again
 	if (rc == 0)
 		rc = memory_replace(r);
 	if (rc == 0)

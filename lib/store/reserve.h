@@ -34,7 +34,8 @@ int reserve_keys_check(
 
 // Sets the first number of SAs of a snapshot that workers do not have yet, after the last one used
 // with the key, and reserves numbers for them; returns when these are on the disk. Other SAs do not
-// change. Returns 0, or a negative number after logging the cause. NULL is allowed.
+// change; if there are none such, a disk that cannot be written is only logged, except at the
+// start. Returns 0, or a negative number after logging the cause. NULL is allowed.
 int reserve_begin(struct reserve *r, const struct snapshot *s);
 
 // Sets the first number of an SA that is to be added to the running snapshot. It has no numbers to

@@ -284,6 +284,33 @@ static void test_added_in_place(void **state)
 	reserve_stop(r, g);
 }
 
+// With a disk that cannot be written, a change without new SAs is made all the same, and numbers
+// that were reserved are used; one with a new SA is refused.
+static void test_disk_full(void **state)
+{
+	static const char text[] = SA(
+		"n", "out", "0x9001", "cipher_key = \"00112233445566778899aabbccddeeff00112244\";");
+	struct gateway *g = site_a((struct site){0});
+	struct reserve *r = reserve_start(g);
+	struct conf *conf = conf_change(g->conf, "test", text, strlen(text), stderr);
+	struct snapshot *s = snapshot_of(conf, g->snapshot);
+	uint64_t reserved = gateway_sa_out(g, "to-b")->seq_reserved;
+	char moved[64];
+
+	(void)state;
+	snprintf(moved, sizeof(moved), "%s.moved", dir);
+	assert_int_equal(rename(dir, moved), 0);
+	sem_post(&disk);
+	assert_int_equal(reserve_begin(r, g->snapshot), 0);
+	assert_int_equal(gateway_sa_out(g, "to-b")->seq_reserved, reserved);
+	sem_post(&disk);
+	assert_true(reserve_begin(r, s) < 0);
+	assert_int_equal(rename(moved, dir), 0);
+	build_snapshot_free(s);
+	conf_free(conf);
+	reserve_stop(r, g);
+}
+
 // After a change, and a restart, an SA continues with the number after the last one used.
 static void check_restart(const char *settings, const char *changed_to)
 {
@@ -403,7 +430,8 @@ int main(void)
 		pipeline_test(test_full_rate_loses_nothing),
 		pipeline_test(test_decrease_is_no_rate), pipeline_test(test_of_ike),
 		pipeline_test(test_key_returns), pipeline_test(test_added_in_place),
-		pipeline_test(test_shorter_life), pipeline_test(test_without_esn)};
+		pipeline_test(test_disk_full), pipeline_test(test_shorter_life),
+		pipeline_test(test_without_esn)};
 
 	return cmocka_run_group_tests(tests, start, stop);
 }
