@@ -139,7 +139,8 @@ static bool listens(const char *path)
 	return listens_as(&addr, SOCK_STREAM) || listens_as(&addr, SOCK_SEQPACKET);
 }
 
-// The kernel finds abstract names by their type only: its list tells without a connection.
+// The kernel finds abstract names by their type only: its list tells without a connection. Ends of
+// accepted connections have the same name, and come first.
 static enum state abstract_state_of(const char *name)
 {
 	FILE *f = fopen("/proc/net/unix", "re");
@@ -147,7 +148,7 @@ static enum state abstract_state_of(const char *name)
 	unsigned long flags;
 	char line[256];
 
-	while (f != NULL && state == ABSENT && fgets(line, sizeof(line), f) != NULL) {
+	while (f != NULL && state != USED && fgets(line, sizeof(line), f) != NULL) {
 		line[strcspn(line, "\n")] = '\0';
 		const char *last = strrchr(line, ' ');
 

@@ -62,6 +62,32 @@ static void test_used(void **state)
 	}
 }
 
+// The kernel lists the ends of accepted connections under the same name, before the one that
+// listens.
+static void test_used_by_others(void **state)
+{
+	char name[sizeof(folder) + 16];
+	struct sockaddr_un addr;
+	int fd, other, accepted;
+
+	(void)state;
+	snprintf(name, sizeof(name), "@%s/shared", folder);
+	fd = bound(&addr, name, SOCK_SEQPACKET);
+	other = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(
+		connect(other, (struct sockaddr *)&addr,
+			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name))),
+		0);
+	accepted = accept(fd, NULL, NULL);
+	assert_true(accepted >= 0);
+	assert_true(device_socket_is_used(name));
+	close(fd);
+	assert_false(device_socket_is_used(name));
+	close(accepted);
+	close(other);
+}
+
 // Nothing else removes the socket of a process that is about to listen.
 static void test_bound_stays(void **state)
 {
@@ -98,6 +124,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_used),
+		cmocka_unit_test(test_used_by_others),
 		cmocka_unit_test(test_bound_stays),
 	};
 
