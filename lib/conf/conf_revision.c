@@ -77,6 +77,8 @@ static void revision_read(struct conf_reader *r)
 		key_files_put(r->c, key_files, n_key_files);
 	if (r->replaced != NULL)
 		conf_check_restart(r, r->replaced);
+	if (revision->instead_of != NULL)
+		conf_check_restart(r, revision->instead_of);
 	if (revision->unsaved && r->n_messages == 0) {
 		r->c->tree->seen = conf_seen_copy(r->running->tree->seen);
 		differences_note(r);

@@ -17,6 +17,9 @@ struct conf_revision {
 	// Differences to the running configuration become changes at run time, beside the changes
 	// that it has: a reload would discard them only on demand.
 	bool unsaved;
+	// What the daemon would begin with if it did not begin with this one, which may differ from
+	// it in no setting that needs a restart; NULL: it has begun.
+	const struct conf *instead_of;
 };
 
 // Reads and checks it as conf_load() does: running (NULL: none) is the configuration that it is to

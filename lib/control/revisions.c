@@ -65,8 +65,8 @@ static int save(struct control *c, const struct revision *r, const struct conf *
 	return rc;
 }
 
-struct conf *revisions_read(struct control *c, uint32_t number, const char *conf_path,
-	const struct conf *running, bool unsaved, FILE *errors)
+static struct conf *read_as(struct control *c, uint32_t number, const struct conf_revision *as,
+	const struct conf *running, FILE *errors)
 {
 	const struct history *h = history_of(c);
 	char name[32];
@@ -74,6 +74,7 @@ struct conf *revisions_read(struct control *c, uint32_t number, const char *conf
 	char *text = history_find(h, number) != NULL || number == h->former
 			     ? history_read(h, number, &len)
 			     : NULL;
+	struct conf_revision revision = *as;
 	struct conf *conf;
 
 	snprintf(name, sizeof(name), "revision %" PRIu32, number);
@@ -81,14 +82,20 @@ struct conf *revisions_read(struct control *c, uint32_t number, const char *conf
 		fprintf(errors, "there is no %s: culvertctl history lists them\n", name);
 		return NULL;
 	}
-	conf = conf_revision_read(&(struct conf_revision){.name = name,
-					  .text = text,
-					  .len = len,
-					  .conf_path = conf_path,
-					  .unsaved = unsaved},
-		running, errors);
+	revision.name = name;
+	revision.text = text;
+	revision.len = len;
+	conf = conf_revision_read(&revision, running, errors);
 	free(text);
 	return conf;
+}
+
+struct conf *revisions_read(struct control *c, uint32_t number, const char *conf_path,
+	const struct conf *running, bool unsaved, FILE *errors)
+{
+	const struct conf_revision as = {.conf_path = conf_path, .unsaved = unsaved};
+
+	return read_as(c, number, &as, running, errors);
 }
 
 // --- start ---
@@ -139,7 +146,9 @@ struct conf *revisions_begin(struct control *c, struct conf *conf)
 	c->revisions.edited = h->unconfirmed != 0 && !is_revision(c, h->unconfirmed, conf);
 	if (h->unconfirmed == 0 || c->revisions.edited)
 		return conf;
-	former = revisions_read(c, h->former, c->conf_path, conf, false, log_failures());
+	former = read_as(c, h->former,
+		&(struct conf_revision){.conf_path = c->conf_path, .instead_of = conf}, NULL,
+		log_failures());
 	if (former == NULL) {
 		log_error("%s was not confirmed after it was reloaded as revision %" PRIu32
 			  ", but revision %" PRIu32 " cannot be used: beginning with the file",

@@ -206,6 +206,34 @@ static void test_file_not_confirmed(void **state)
 	assert_false(state_has("t.revision-unconfirmed"));
 }
 
+// The file with room for more flows.
+static void conf_file_write_larger(void)
+{
+	char path[512];
+	FILE *f;
+
+	conf_file_write("");
+	snprintf(path, sizeof(path), "%s/gw.conf", history_folder);
+	f = fopen(path, "r+e");
+	assert_int_equal(fseek(f, strlen("flows = { max = "), SEEK_SET), 0);
+	fputs("20000;}", f); // in place of 1024
+	fclose(f);
+}
+
+// A start uses the configuration before also if a running daemon could not grow that far.
+static void test_smaller_file_not_confirmed(void **state)
+{
+	(void)state;
+	conf_file_write_larger();
+	daemon_start();
+	conf_file_write("");
+	expect_answer("confirm-in 60 reload", "ok", "");
+	assert_int_equal(desk.conf->flows_max, 1024);
+	daemon_start();
+	assert_int_equal(desk.conf->flows_max, 20000);
+	assert_int_equal(desk.conf->flows_first, 20000);
+}
+
 // Changes of SAs in place that follow fast are one revision; those of another user are not.
 static void test_in_place(void **state)
 {
@@ -364,6 +392,8 @@ int main(void)
 			test_ended_by_rollback, history_setup, history_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_file_not_confirmed, history_setup, history_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_smaller_file_not_confirmed, history_setup, history_teardown),
 		cmocka_unit_test_setup_teardown(test_in_place, history_setup, history_teardown),
 		cmocka_unit_test_setup_teardown(test_disk, history_setup, history_teardown),
 		cmocka_unit_test_setup_teardown(
