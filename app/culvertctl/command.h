@@ -97,8 +97,5 @@ bool word_is_of(const char *list, const char *word);
 // Whether the option is for that command.
 bool option_is_of(const struct option_row *o, const char *command);
 
-// Whether a command has the option --confirm.
-bool command_may_return(const char *command);
-
 // Prints all commands.
 void help_print(FILE *out);

@@ -224,15 +224,6 @@ bool option_is_of(const struct option_row *o, const char *command)
 	return o->commands == NULL || word_is_of(o->commands, command);
 }
 
-bool command_may_return(const char *command)
-{
-	const struct option_row *o = option_rows;
-
-	while (strcmp(o->name, "confirm") != 0)
-		o++;
-	return option_is_of(o, command);
-}
-
 // --- help ---
 
 // The kinds but the one that is the example, and the rest of its help.

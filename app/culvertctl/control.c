@@ -84,10 +84,12 @@ void control_order(struct answer *answer, const char *instance, const char *requ
 	instance_refused(instance, answer->text);
 }
 
-static enum exit_code refusal_print(const struct options *options, const struct answer *answer)
+static enum exit_code refusal_print(
+	const struct options *options, const struct answer *answer, bool of_change)
 {
 	errors_print(answer->text);
-	warnx("refused, the running configuration is unchanged");
+	if (of_change)
+		warnx("refused, the running configuration is unchanged");
 	if (options->json)
 		output_json(
 			json_pack("{s:s, s:s}", "result", answer->status, "errors", answer->text));
@@ -202,7 +204,7 @@ enum exit_code answer_print(
 	char number[16];
 
 	if (strcmp(answer->status, "ok") != 0)
-		return refusal_print(options, answer);
+		return refusal_print(options, answer, done[0] != '\0');
 	sscanf(answer->text, "generation %u revision %u", &generation, &revision);
 	snprintf(number, sizeof(number), "%u", revision);
 	if (options->json)

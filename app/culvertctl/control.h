@@ -36,6 +36,6 @@ char *control_change_request(const struct options *options, const char *format, 
 	__attribute__((format(printf, 2, 3)));
 
 // Prints the result of a request to change the configuration: done ("reloaded"), or refused, with
-// the reason.
+// the reason. With done "", prints that a request which changes nothing was refused.
 enum exit_code answer_print(
 	const struct options *options, const struct answer *answer, const char *done);

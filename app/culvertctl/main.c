@@ -4,6 +4,7 @@
 #include <err.h>
 #include <errno.h>
 #include <getopt.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,17 @@
 #include "shell.h"
 #include "version.h"
 
+// given: a bit for each option_rows[] of the command line.
+static void options_check(uint32_t given, const char *command)
+{
+	for (size_t i = 0; i < n_option_rows; i++)
+		if ((given >> i & 1) != 0 && !option_is_of(&option_rows[i], command))
+			errx(EXIT_USAGE, "%s: --%s is for %s", command, option_rows[i].name,
+				option_rows[i].commands);
+}
+
 // words: the command and its arguments, ends with NULL.
-static enum exit_code command_run(const struct options *options, char **words)
+static enum exit_code command_run(const struct options *options, uint32_t given, char **words)
 {
 	const struct command *c;
 
@@ -22,8 +32,7 @@ static enum exit_code command_run(const struct options *options, char **words)
 	c = command_find(words[0]);
 	if (c == NULL)
 		return command_unknown(words[0]);
-	if (options->confirm != NULL && !command_may_return(c->name))
-		errx(EXIT_USAGE, "%s: --confirm is for changes of the configuration", words[0]);
+	options_check(given, c->name);
 	if (c->alone && words[1] != NULL)
 		errx(EXIT_USAGE, "%s: unexpected argument \"%s\"", words[0], words[1]);
 	return c->run(options, words + 1);
@@ -56,8 +65,8 @@ static void option_read(struct options *options, const struct option_row *o)
 #define OPTIONS_MAX  32
 #define FIRST_OPTION 256 // result of getopt_long() for the first row
 
-// False if there is an option that is none, after a message.
-static bool options_read(struct options *options, int argc, char **argv)
+// Sets *given as for options_check(). False if there is an option that is none, after a message.
+static bool options_read(struct options *options, uint32_t *given, int argc, char **argv)
 {
 	struct option rows[OPTIONS_MAX] = {};
 	char letters[2 * OPTIONS_MAX + 1] = "", *letter = letters;
@@ -79,6 +88,7 @@ static bool options_read(struct options *options, int argc, char **argv)
 		if (i == n_option_rows)
 			return false;
 		option_read(options, &option_rows[i]);
+		*given |= UINT32_C(1) << i;
 	}
 	return true;
 }
@@ -86,9 +96,10 @@ static bool options_read(struct options *options, int argc, char **argv)
 enum exit_code command_line(const struct options *defaults, int argc, char **argv)
 {
 	struct options options = *defaults;
+	uint32_t given = 0;
 
 	optind = 0; // getopt_long() begins again
-	if (!options_read(&options, argc, argv)) {
+	if (!options_read(&options, &given, argc, argv)) {
 		fputs("Try: culvertctl --help\n", stderr);
 		return EXIT_USAGE;
 	}
@@ -100,7 +111,7 @@ enum exit_code command_line(const struct options *defaults, int argc, char **arg
 		argv[argc > optind ? optind + 1 : optind] = NULL; // that command alone
 		return command_help(&options, argv + optind);
 	}
-	return command_run(&options, argv + optind);
+	return command_run(&options, given, argv + optind);
 }
 
 int main(int argc, char **argv)

@@ -365,6 +365,8 @@ enum exit_code command_ping(const struct options *options, char **words)
 
 	if (words[0] == NULL || (words[1] != NULL && words[2] != NULL))
 		errx(EXIT_USAGE, "ping: expected the name of a tunnel, and perhaps an address");
+	if (options->mtu && options->size > 0)
+		errx(EXIT_USAGE, "ping: --mtu finds the size: leave --size out");
 	for (char **word = words; *word != NULL; word++)
 		if (word[0][0] == '\0' || strpbrk(*word, ", \n") != NULL)
 			errx(EXIT_USAGE, "ping: invalid word \"%s\"", *word);

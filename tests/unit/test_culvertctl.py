@@ -750,6 +750,11 @@ class CommandLine(Case):
                 (["ping"], "ping: expected the name of a tunnel, and perhaps an address"),
                 (["ping", "a-b", "10.2.0.2", "10.2.0.3"], "ping: expected the name of a tunnel"),
                 (["ping", "a-b,size=1"], 'ping: invalid word "a-b,size=1"'),
+                (["ping", "a-b", "--mtu", "--size", "100"], "ping: --mtu finds the size: leave --size out"),
+                (["status", "-n", "5"], "status: --count is for trace, ping"),
+                (["show", "sas", "--size", "5"], "show: --size is for ping"),
+                (["ping", "a-b", "--wide"], "ping: --wide is for show"),
+                (["show", "sas", "--confirm", "5"], "show: --confirm is for reload, apply, rollback, "),
                 (["ping", "a-b", "--size", "0"], 'size: "0" is not a number from 1 to 65535'),
                 (["flush", "sas"], 'flush: expected "flows"'),
                 (["show", "sas", "port", "1"], 'show sas: unknown filter "port"'),
@@ -1313,6 +1318,8 @@ class Control(Case):
         out, err = self.finish(self.start("-i", "west", "reload"), 1)
         self.assertEqual((out, err),
                          ("", "a:1: \\x1bb\nculvertctl: refused, the running configuration is unchanged\n"))
+        self.answers("refused 7\nnumber\n", instance="east")
+        self.assertEqual(self.finish(self.start("-i", "east", "diff", "99"), 2), ("", "number\n"))
 
     def test_truncated(self):
         self.answers("ok 14\ngeneration")
