@@ -239,14 +239,17 @@ static void check_capture(struct conf_reader *r)
 			"needs shared memory, must be false or memory.hugepages true");
 }
 
-// The kernel's routes lead out of its interfaces behind ports.
 static void check_page(struct conf_reader *r)
 {
-	if (r->c->metrics_page && r->c->metrics_port == 0 && r->c->metrics_socket == NULL)
-		conf_err(r, conf_given(conf_member(r->root, "metrics"), "page"),
+	const config_setting_t *group = conf_member(r->root, "metrics");
+
+	if (r->c->metrics_page && r->c->metrics_port == 0 && r->c->metrics_socket == NULL &&
+		!conf_rejected(group, "port") && !conf_rejected(group, "socket"))
+		conf_err(r, conf_given(group, "page"),
 			"the page has no address: set metrics.port or metrics.socket");
 }
 
+// The kernel's routes lead out of its interfaces behind ports.
 static void check_kernel_routes(struct conf_reader *r)
 {
 	config_setting_t *group = conf_given(r->root, "kernel_routes");
@@ -367,6 +370,7 @@ void conf_check_growth(struct conf_reader *r)
 
 	c->flows_first = running != NULL ? running->flows_first : c->flows_max;
 	if (running != NULL && c->flows_max > running->flows_max &&
+		!conf_rejected(conf_member(r->root, "flows"), "max") &&
 		c->flows_max > (uint64_t)c->flows_first * CONF_FLOWS_GROWTH)
 		conf_err(r, conf_at(conf_at(r->root, "flows"), "max"),
 			"more than %u times that of the start, %u, needs a restart",

@@ -183,6 +183,18 @@ static void test_may_not(void **state)
 		"4: show_group: differs from the running configuration, needs a restart\n");
 }
 
+// A value that is refused anyway, and the default in its place, have no second message.
+static void test_refused_anyway(void **state)
+{
+	(void)state;
+	check(PORTS "flows = { max = 5000; };\n", PORTS "flows = { max = \"5q\"; };\n",
+		"3: flows.max: \"5q\" is not allowed, must be a number such as 20000 or \"20k\" "
+		"from "
+		"1024 to 67108864\n");
+	check(PORTS, PORTS "metrics = { page = true; port = 94690; };\n",
+		"3: metrics.port: 94690 is out of range, must be an integer from 0 to 65535\n");
+}
+
 static void test_back_to_default(void **state)
 {
 	(void)state;
@@ -295,6 +307,7 @@ int main(void)
 		cmocka_unit_test(test_first_host_by_command),
 		cmocka_unit_test(test_may),
 		cmocka_unit_test(test_may_not),
+		cmocka_unit_test(test_refused_anyway),
 		cmocka_unit_test(test_back_to_default),
 		cmocka_unit_test(test_ports),
 		cmocka_unit_test(test_addresses),
