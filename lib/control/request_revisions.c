@@ -149,7 +149,7 @@ static const char *return_finish(struct loading *l, int rc)
 	const char *written = loading_written(l);
 
 	if (rc == 0) {
-		loading_log(l, LOG_LEVEL_WARN, "not confirmed: ");
+		loading_log(l, LOG_LEVEL_WARN, "returned: ");
 		event_post(CHANGE_UNDONE, EVENT_NUMBER(c->revisions.undone.revision),
 			EVENT_NUMBER(c->revisions.undone.former));
 	} else {

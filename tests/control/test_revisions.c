@@ -68,7 +68,7 @@ static void test_not_confirmed(void **state)
 	assert_int_equal(desk.conf->n_rules, 0);
 	expect_last(3, "return", "rule \"r\" removed");
 	assert_string_equal(nth_revision(1).state, "undone");
-	desk_expect_log("not confirmed: rule \"r\" removed");
+	desk_expect_log("returned: rule \"r\" removed");
 	desk_expect_log("revision 2 was not confirmed: revision 1 runs again");
 	expect_answer("confirm", "refused", "no change waits for a confirmation");
 	expect_answer("change argument\n" RULE, "ok", "revision 4");

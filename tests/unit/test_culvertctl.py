@@ -1318,8 +1318,8 @@ class Control(Case):
         out, err = self.finish(self.start("-i", "west", "reload"), 1)
         self.assertEqual((out, err),
                          ("", "a:1: \\x1bb\nculvertctl: refused, the running configuration is unchanged\n"))
-        self.answers("refused 7\nnumber\n", instance="east")
-        self.assertEqual(self.finish(self.start("-i", "east", "diff", "99"), 2), ("", "number\n"))
+        self.answers("refused 4\n99?\n", instance="east")
+        self.assertEqual(self.finish(self.start("-i", "east", "diff", "99"), 2), ("", "99?\n"))
 
     def test_truncated(self):
         self.answers("ok 14\ngeneration")
