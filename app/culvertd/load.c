@@ -19,6 +19,7 @@ static struct {
 	request_make *make;
 	FILE *errors;  // NULL: nothing is loaded
 	bool new_keys; // the operator declares unknown keys new
+	bool back;     // it ran before
 	struct conf *conf;
 	struct snapshot *snapshot; // NULL: it was refused
 	atomic_bool ready;         // set by the thread when conf and snapshot are
@@ -96,12 +97,13 @@ static void *load_run(void *arg)
 	return NULL;
 }
 
-int load_begin(void *gateway, request_make *make, bool new_keys, FILE *errors)
+int load_begin(void *gateway, request_make *make, bool new_keys, bool back, FILE *errors)
 {
 	struct gateway *g = gateway;
 
 	load.make = make;
 	load.new_keys = new_keys;
+	load.back = back;
 	load.errors = errors;
 	load.conf = NULL;
 	load.snapshot = NULL;
@@ -164,7 +166,7 @@ static int apply(struct gateway *g)
 	if (load.snapshot == NULL || !groups_keep_roles(&g->control, load.conf, load.errors) ||
 		reserve_keys_check(g->reserve, load.conf, load.new_keys, load.errors) < 0 ||
 		!configure_prepare(&g->control, load.conf, load.errors) ||
-		metrics_prepare(load.conf, load.errors) < 0)
+		metrics_prepare(load.conf, load.back, load.errors) < 0)
 		return -EINVAL;
 	rc = reserve_and_replace(g);
 	if (rc == 0)

@@ -16,9 +16,9 @@ int load_first(struct gateway *g);
 
 // For struct request_io: gateway is the struct gateway. Starts to make a configuration and to build
 // its snapshot. Errors are written to errors, one line each, until load_finish() returns its
-// result. new_keys: see state_keys_check(). Only while nothing is loaded and nothing retired.
-// Returns 0 or -EAGAIN.
-int load_begin(void *gateway, request_make *make, bool new_keys, FILE *errors);
+// result. new_keys: see state_keys_check(). back: to a configuration that ran before, see
+// metrics_prepare(). Only while nothing is loaded and nothing retired. Returns 0 or -EAGAIN.
+int load_begin(void *gateway, request_make *make, bool new_keys, bool back, FILE *errors);
 
 // The result: 0 once the configuration has replaced g->control.conf, -EINVAL if it was refused.
 // -EINPROGRESS until then: call it often.

@@ -32,7 +32,7 @@ struct request_kind {
 	bool changes;
 	const char *source; // word for the revision that it makes; NULL: it makes none
 	bool waits;         // for a confirmation of another change, also without a revision
-	bool ends_wait;     // for a confirmation
+	bool ends_wait;     // for a confirmation: goes back to a configuration that ran
 	struct conf *(*make)(struct loading *l, const struct conf *running, FILE *errors);
 	bool (*begin)(struct loading *l); // NULL: nothing. True: the request is done
 	// rc: of load_finish(). Returns the status of the answer.

@@ -250,8 +250,8 @@ void request_load_begin(const struct request_kind *kind, struct control_request 
 		finish(l, -EBUSY, now_ms);
 	else if (kind->begin != NULL && kind->begin(l))
 		finish(l, 0, now_ms);
-	else if (l->incomplete ||
-		 l->at->io->load_begin(l->at->arg, make, terms->new_keys, l->out) < 0)
+	else if (l->incomplete || l->at->io->load_begin(l->at->arg, make, terms->new_keys,
+					  kind->ends_wait, l->out) < 0)
 		finish(l, -EAGAIN, now_ms);
 	else
 		l->at->c->loading = kind->changes;

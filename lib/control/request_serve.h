@@ -61,7 +61,7 @@ struct request_io {
 	// Answers it with that text, and sends all later events. False: it cannot.
 	bool (*subscribe)(const struct control_request *request, const char *text);
 	// As in load.h of the daemon.
-	int (*load_begin)(void *arg, request_make *make, bool new_keys, FILE *errors);
+	int (*load_begin)(void *arg, request_make *make, bool new_keys, bool back, FILE *errors);
 	int (*load_finish)(void *arg);
 	change_sa_begin *sa_begin;
 	// For the service manager: a reload begins; it is over.

@@ -403,7 +403,7 @@ static struct endpoint *endpoint_new(const struct metrics_address *a)
 	return e;
 }
 
-static int endpoint_prepare(unsigned int i, const struct conf *conf, FILE *errors)
+static int endpoint_prepare(unsigned int i, const struct conf *conf, bool back, FILE *errors)
 {
 	const struct metrics_address a = address_of(conf, i);
 	char why[WHY_SIZE] = "out of memory";
@@ -412,7 +412,8 @@ static int endpoint_prepare(unsigned int i, const struct conf *conf, FILE *error
 	if (a.len == 0 || wanted.endpoint[i] != NULL)
 		return 0;
 	wanted.endpoint[i] = endpoint_new(&a);
-	if (wanted.endpoint[i] != NULL && endpoint_open(wanted.endpoint[i], conf, why, sizeof(why)))
+	if (wanted.endpoint[i] != NULL &&
+		(endpoint_open(wanted.endpoint[i], conf, why, sizeof(why)) || back))
 		return 0;
 	fprintf(errors, "metrics: cannot listen on %s: %s\n", a.name, why);
 	return -1;
@@ -429,12 +430,12 @@ static int page_prepare(const struct conf *conf, FILE *errors)
 	return -1;
 }
 
-int metrics_prepare(const struct conf *conf, FILE *errors)
+int metrics_prepare(const struct conf *conf, bool back, FILE *errors)
 {
 	int rc = page_prepare(conf, errors);
 
 	for (unsigned int i = 0; i < ENDPOINTS; i++)
-		if (endpoint_prepare(i, conf, errors) < 0)
+		if (endpoint_prepare(i, conf, back, errors) < 0)
 			rc = -1;
 	if (rc < 0)
 		metrics_discard();

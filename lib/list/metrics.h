@@ -13,9 +13,10 @@
 void metrics_start(struct control *c, const struct view_list lists[], unsigned int n);
 
 // Before another configuration applies: listens and serves where it wants that and the running one
-// does not. Returns 0, and metrics_commit() or metrics_discard() is next; or -1 after writing the
-// reason to errors: nothing has changed.
-int metrics_prepare(const struct conf *conf, FILE *errors);
+// does not. back: it ran before, and must be able to again, so where it cannot listen, that is left
+// to metrics_tick(). Returns 0, and metrics_commit() or metrics_discard() is next; or -1 after
+// writing the reason to errors: nothing has changed.
+int metrics_prepare(const struct conf *conf, bool back, FILE *errors);
 
 // When that configuration applies: closes the sockets that it does not want. Requests that are
 // answered by these end.

@@ -16,10 +16,12 @@ static char file[64];
 static struct conf *made;
 bool history_refused;    // the built snapshot cannot be applied
 bool history_takes_long; // to make it
+bool history_back;       // the last one that was loaded had run before
 
-static int io_load_begin(void *arg, request_make *make, bool new_keys, FILE *errors)
+static int io_load_begin(void *arg, request_make *make, bool new_keys, bool back, FILE *errors)
 {
 	(void)arg, (void)new_keys;
+	history_back = back;
 	made = make(desk.conf, errors);
 	return 0;
 }

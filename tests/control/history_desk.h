@@ -16,6 +16,7 @@
 extern char history_folder[], history_settings[128]; // settings that each file begins with
 extern bool history_refused;                         // the built snapshot cannot be applied
 extern bool history_takes_long;                      // to make it
+extern bool history_back;                            // the last one loaded had run before
 
 int history_setup(void **state);
 int history_teardown(void **state);

@@ -25,9 +25,9 @@ static bool io_subscribe(const struct control_request *request, const char *t)
 	return !subscribers_full;
 }
 
-static int io_load_begin(void *arg, request_make *make, bool new_keys, FILE *errors)
+static int io_load_begin(void *arg, request_make *make, bool new_keys, bool back, FILE *errors)
 {
-	(void)arg;
+	(void)arg, (void)back;
 	if (new_keys)
 		fputs("new keys\n", errors);
 	made = make(desk.conf, errors);

@@ -67,6 +67,7 @@ static void test_not_confirmed(void **state)
 	daemon_pass();
 	assert_int_equal(desk.conf->n_rules, 0);
 	expect_last(3, "return", "rule \"r\" removed");
+	assert_true(history_back);
 	assert_string_equal(nth_revision(1).state, "undone");
 	desk_expect_log("returned: rule \"r\" removed");
 	desk_expect_log("revision 2 was not confirmed: revision 1 runs again");
@@ -153,7 +154,9 @@ static void test_ended_by_rollback(void **state)
 	(void)state;
 	expect_answer("change argument\n" RULE, "ok", "revision 2");
 	expect_answer("confirm-in 60 change argument\nrule del r", "ok", "revision 3");
+	assert_false(history_back);
 	expect_answer("rollback 2", "ok", "revision 4");
+	assert_true(history_back);
 	assert_string_equal(nth_revision(2).state, "undone");
 	desk_now += 100000;
 	daemon_pass();
