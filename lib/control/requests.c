@@ -32,9 +32,11 @@ static bool confirms_in_time(const char *text)
 	       revisions_may_confirm(c, c->io->now_ms());
 }
 
+// Beside another one that waits, take() accepts nothing else than a confirmation in time, which may
+// end meanwhile.
 static void wait_for_load(const struct control_request *asked)
 {
-	if (confirms_in_time(asked->text))
+	if (requests.next.text != NULL || confirms_in_time(asked->text))
 		requests.confirm = *asked;
 	else
 		requests.next = *asked;

@@ -72,7 +72,18 @@ static bool active(struct control *c, const char *name, char *t, size_t size)
 static const struct request_at_once at_once[] = {{"flush", flush, false},
 	{"group-active", active, false}, {"ping", flush, true}, {NULL, NULL, false}};
 
-static const struct request_io io = {client_take, client_answer, io_subscribe, io_load_begin,
+static unsigned int taking_ms; // that it takes to take a request
+
+static bool io_take(void *arg, struct control_request *taken, bool readers, request_wanted *wanted)
+{
+	const bool any = client_take(arg, taken, readers, wanted);
+
+	if (any)
+		desk_now += taking_ms;
+	return any;
+}
+
+static const struct request_io io = {io_take, client_answer, io_subscribe, io_load_begin,
 	io_load_finish, client_sa_begin, io_reloading, io_ready, at_once};
 
 static int begin(void **state)
@@ -240,6 +251,26 @@ static void test_reading(void **state)
 	assert_non_null(client_next);
 }
 
+// A confirmation whose time ends just when it is taken does not take the place of another request.
+static void test_confirmation_in_the_last_moment(void **state)
+{
+	(void)state;
+	client_may_change = false;
+	takes_long = true;
+	request("config");
+	client_may_change = true;
+	n_reloading = 0;
+	request("reload");
+	desk.revisions.unconfirmed = (struct unconfirmed){.revision = 2, .end_ms = desk_now + 1};
+	taking_ms = 1;
+	request("confirm");
+	taking_ms = 0;
+	takes_long = false;
+	check("flush proto=tcp", "ok", "flushed proto=tcp");
+	assert_int_equal(desk.revisions.unconfirmed.revision, 0);
+	assert_int_equal(n_reloading, 1);
+}
+
 #define STANDBY                                                                                    \
 	"groups = ( { name = \"main\"; role = \"standby\"; addresses = [ \"192.0.2.1\" ]; } );"
 
@@ -346,6 +377,7 @@ int main(void)
 		REQUEST_TEST(test_reading),
 		REQUEST_TEST(test_role_while_loading),
 		REQUEST_TEST(test_role_survives_the_load),
+		REQUEST_TEST(test_confirmation_in_the_last_moment),
 		REQUEST_TEST(test_readers_wait),
 		REQUEST_TEST(test_request_waits_for_grace_period),
 	};
