@@ -17,8 +17,8 @@ struct conf_revision {
 	// Differences to the running configuration become changes at run time, beside the changes
 	// that it has: a reload would discard them only on demand.
 	bool unsaved;
-	// What the daemon would begin with if it did not begin with this one, which may differ from
-	// it in no setting that needs a restart; NULL: it has begun.
+	// The configuration of the file, in whose place the daemon begins with this one: the two
+	// may not differ in settings that need a restart. NULL: it has begun.
 	const struct conf *instead_of;
 };
 
