@@ -32,6 +32,7 @@
 #include "metrics.h"
 #include "notify.h"
 #include "port.h"
+#include "port_change.h"
 #include "reopen.h"
 #include "request.h"
 #include "retire.h"
@@ -272,6 +273,7 @@ static void tick(struct gateway *g, uint64_t now_ms)
 	reserve_tick(g->reserve, g->control.snapshot, now_ms);
 	tracing_tick(&g->control, now_ms);
 	wall_clock_tick(now_ms);
+	port_change_tick(&g->control, now_ms);
 	member_tick(&g->control, now_ms);
 	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
 		if (port_is_open(&g->ports[i]))

@@ -15,6 +15,8 @@ struct gateway {
 	bool verbose; // by an argument, whatever log_level is
 	struct control control;
 	struct port ports[PORTS_MAX]; // by index of control.conf->ports
+	// The workers' counts for the number of a VLAN when the VLAN got that.
+	struct vlan_counters vlan_since[PORTS_MAX];
 	struct loop *loops[CONF_WORKERS_MAX];
 	struct reserve *reserve;      // NULL: nothing persists
 	struct binding_log *bindings; // NULL: they are not logged

@@ -22,17 +22,10 @@ static struct device_counts counts_of(const struct rte_eth_stats *s)
 		s->opackets, s->obytes, s->oerrors};
 }
 
-// Of a VLAN, as workers count; of a device's port as the device does.
-static struct device_counts count_frames(const struct gateway *g, unsigned int port)
+struct vlan_counters lists_vlan_counters(const struct gateway *g, unsigned int port)
 {
-	struct device_counts n = {0};
-	struct rte_eth_stats stats;
+	struct vlan_counters n = {0};
 
-	if (g->ports[port].parent == NULL)
-		return port_is_open(&g->ports[port]) &&
-				       rte_eth_stats_get(g->ports[port].id, &stats) == 0
-			       ? counts_of(&stats)
-			       : n;
 	for (unsigned int i = 0; i < g->control.conf->n_workers; i++) {
 		const struct vlan_counters *c = &g->control.workers[i]->vlan[port];
 
@@ -41,6 +34,27 @@ static struct device_counts count_frames(const struct gateway *g, unsigned int p
 		n.tx_packets += c->tx_packets;
 		n.tx_bytes += c->tx_bytes;
 	}
+	return n;
+}
+
+// Of a VLAN, as workers count; of a device's port as the device does.
+static struct device_counts count_frames(const struct gateway *g, unsigned int port)
+{
+	const struct vlan_counters *since = &g->vlan_since[port];
+	struct device_counts n = {0};
+	struct vlan_counters vlan;
+	struct rte_eth_stats stats;
+
+	if (g->ports[port].parent == NULL)
+		return port_is_open(&g->ports[port]) &&
+				       rte_eth_stats_get(g->ports[port].id, &stats) == 0
+			       ? counts_of(&stats)
+			       : n;
+	vlan = lists_vlan_counters(g, port);
+	n.rx_packets = vlan.rx_packets - since->rx_packets;
+	n.rx_bytes = vlan.rx_bytes - since->rx_bytes;
+	n.tx_packets = vlan.tx_packets - since->tx_packets;
+	n.tx_bytes = vlan.tx_bytes - since->tx_bytes;
 	return n;
 }
 
@@ -70,13 +84,24 @@ static void port_work(struct ports_view *v, const struct gateway *g, const struc
 	v->steered_sas = r != NULL ? r->n : 0;
 }
 
+// Makes of a place in the list of ports the number of the port. False: the list is shorter.
+static bool port_find(unsigned int *i, const struct conf *conf)
+{
+	for (unsigned int number = 0; number < conf->n_ports; number++)
+		if (!conf_port_is_free(&conf->ports[number]) && (*i)-- == 0) {
+			*i = number;
+			return true;
+		}
+	return false;
+}
+
 bool collect_ports(void *view, const struct control *c, unsigned int i)
 {
 	const struct gateway *g = c->io_arg;
 	struct ports_view *v = view;
 	struct rte_eth_link link = {0};
 
-	if (i >= g->control.conf->n_ports)
+	if (!port_find(&i, g->control.conf))
 		return false;
 
 	const struct port *p = &g->ports[i], *device = port_device(p);

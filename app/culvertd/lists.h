@@ -3,10 +3,14 @@
 // collected here. The argument of struct control_io is struct gateway.
 #pragma once
 
+#include "gateway.h"
 #include "view.h"
 
 extern const struct view_list view_lists[];
 extern const unsigned int view_n_lists;
+
+// The workers' counts for the number of a VLAN.
+struct vlan_counters lists_vlan_counters(const struct gateway *g, unsigned int port);
 
 // For struct control_io.
 unsigned int lists_device_counters(void *gateway, uint16_t port, unsigned int first,

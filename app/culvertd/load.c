@@ -9,8 +9,10 @@
 #include "device_thread.h"
 #include "frozen.h"
 #include "group.h"
+#include "lists.h"
 #include "log.h"
 #include "metrics.h"
+#include "port_change.h"
 #include "stack_wipe.h"
 
 // The configuration that is loaded.
@@ -87,7 +89,8 @@ static void *load_run(void *arg)
 
 	load.conf = load.make(c->conf, load.errors);
 	for (unsigned int i = 0; load.conf != NULL && i < load.conf->n_ports; i++)
-		load.conf->ports[i].guests = c->guests[i];
+		if (!conf_port_is_free(&load.conf->ports[i]))
+			load.conf->ports[i].guests = c->guests[i];
 	if (load.conf != NULL)
 		load.snapshot = configure_build(c, load.conf, why, sizeof(why));
 	if (load.conf != NULL && load.snapshot == NULL)
@@ -117,18 +120,43 @@ int load_begin(void *gateway, request_make *make, bool new_keys, bool back, FILE
 	return 0;
 }
 
+static void ports_prepare(struct gateway *g, const struct conf *conf)
+{
+	port_change_prepare(&g->control, conf);
+	for (unsigned int i = 0; i < conf->n_ports; i++) {
+		if (conf_port_is_free(&conf->ports[i]) ||
+			(i < g->control.conf->n_ports &&
+				!conf_port_is_free(&g->control.conf->ports[i])))
+			continue;
+		port_prepare_vlan(g->ports, &conf->ports[i], i);
+		g->vlan_since[i] = lists_vlan_counters(g, i);
+	}
+}
+
+static void ports_follow(struct gateway *g, const struct conf *former)
+{
+	struct conf *conf = g->control.conf;
+
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		g->ports[i].conf = &conf->ports[i];
+	ports_follow_vlans(g->ports, conf);
+	port_change_follow(&g->control, former);
+}
+
 static int replace(struct gateway *g)
 {
 	struct conf *old = g->control.conf;
 	int rc;
 
 	pthread_mutex_lock(&g->control.lock);
+	ports_prepare(g, load.conf);
 	rc = configure_replace(&g->control, load.conf, load.snapshot, gateway_now_ms());
-	for (unsigned int i = 0; i < load.conf->n_ports && rc == 0; i++)
-		g->ports[i].conf = &load.conf->ports[i];
+	if (rc == 0)
+		ports_follow(g, old);
 	pthread_mutex_unlock(&g->control.lock);
 	if (rc < 0)
 		return rc;
+	device_thread_listen();
 	device_thread_hosts_change();
 	if (!g->verbose)
 		log_set_level(load.conf->log_level);

@@ -134,7 +134,7 @@ static void wake_peers(struct loop *l)
 
 static void flush(struct loop *l)
 {
-	for (unsigned int p = 0; p < l->n_ports; p++)
+	for (unsigned int p = 0; p < l->worker->snapshot->n_ports; p++)
 		send_buffer(l, (uint16_t)p);
 	worker_mbufs_free(l->worker);
 	if (unlikely(l->worker->to_wake != 0))

@@ -52,7 +52,7 @@ struct loop {
 	struct rte_rcu_qsbr *qsbr;
 	struct loop *const *peers; // all loops, by worker
 	const struct port *ports;
-	unsigned int n_workers, n_ports, n_rx;
+	unsigned int n_workers, n_rx;
 	uint16_t lacp[PORTS_MAX]; // ports whose LACP frames it sends
 	unsigned int n_lacp;
 	struct idle idle;

@@ -66,7 +66,6 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 		loops[i]->peers = loops;
 		loops[i]->n_workers = n;
 		loops[i]->ports = ports;
-		loops[i]->n_ports = n_ports;
 	}
 	return tunnels_shared(n, ports, n_ports, n_sas) ? tunnels_share(loops, n) : 0;
 }

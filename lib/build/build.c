@@ -58,15 +58,25 @@ static void link_local_build(struct snapshot_port *p, uint16_t number)
 		(struct nexthop){.kind = NEXTHOP_LOCAL, .iface = number, .source = link_local};
 }
 
-static void ports_build(
-	struct snapshot *s, const struct conf *conf, const struct build_port ports[])
+// Another port may have had the number of a host.
+static uint32_t host_since(const struct snapshot *s, const struct snapshot *running, unsigned int i)
+{
+	if (running == NULL)
+		return 0;
+	return i < running->n_ports && running->port[i].name[0] != '\0' ? running->host_since[i]
+									: s->generation;
+}
+
+static void ports_build(struct snapshot *s, const struct conf *conf,
+	const struct build_port ports[], const struct snapshot *running)
 {
 	s->n_ports = (uint16_t)conf->n_ports;
 	for (unsigned int i = 0; i < conf->n_ports; i++) {
 		const struct conf_port *c = &conf->ports[i];
 		struct snapshot_port *p = &s->port[i];
 
-		p->mac = ports[i].mac;
+		if (!conf_port_is_free(c)) // else it takes no frames in flight
+			p->mac = ports[i].mac;
 		p->host = (struct nexthop){.kind = NEXTHOP_LOCAL, .iface = (uint16_t)IFACE_HOST(i)};
 		for (unsigned int a = 0; a < c->n_addrs; a++) {
 			addr_add(p, &c->addrs[a].addr, &p->mac);
@@ -88,6 +98,7 @@ static void ports_build(
 			.unprotected = c->unprotected};
 		s->iface[IFACE_HOST(i)] = s->iface[i];
 		s->iface[IFACE_HOST(i)].is_host = true;
+		s->host_since[i] = host_since(s, running, i);
 	}
 }
 
@@ -160,7 +171,7 @@ static uint16_t port_of(const struct snapshot *s, const struct spd_policy *tunne
 
 	if (tunnel->group == 0)
 		return build_port_of(s, &tunnel->in[0]->sa.opt.local);
-	while (i + 1 < s->n_ports && !s->iface[i].unprotected)
+	while (i + 1 < s->n_ports && (!s->iface[i].unprotected || s->iface[i].n_addrs == 0))
 		i++;
 	return i;
 }
@@ -268,7 +279,7 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 		s->generation = running != NULL ? snapshot_generation_next(running->generation) : 1;
 		s->flow_generation = s->generation;
 		settings_build(s, conf);
-		ports_build(s, conf, ports);
+		ports_build(s, conf, ports, running);
 		s->routes = s->objects->routes;
 		rc = build_sas(s, conf, why, size);
 	}

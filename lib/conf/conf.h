@@ -4,6 +4,7 @@
 // only. The keys are described in docs/configuration.md.
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,9 +25,10 @@
 
 #define CONF_NAME_MAX         32 // octets of a name, NUL included: [A-Za-z0-9_.-]
 #define CONF_PORTS_MAX        16
-#define CONF_ADDRS_MAX        8 // per port or tunnel
-#define CONF_GUESTS_MAX       8 // per port
-#define CONF_MEMBERS_MAX      8 // per port
+#define CONF_PORT_LEAVES_S    20 // until the number of a port that was removed is free
+#define CONF_ADDRS_MAX        8  // per port or tunnel
+#define CONF_GUESTS_MAX       8  // per port
+#define CONF_MEMBERS_MAX      8  // per port
 #define CONF_GROUPS_MAX       64
 #define CONF_GROUP_ADDRS_MAX  32
 #define CONF_IKE_PREFIX       "ike." // names of SAs and policies of an IKE daemon, see conf_ike.h
@@ -194,6 +196,12 @@ struct conf {
 	// of members with the other settings of their port.
 	struct conf_port *devices;
 	unsigned int n_devices;
+	// When a configuration replaces another, ports has them by number (conf_numbers.c).
+	struct conf_port *listed_ports; // private: in the order of the file; NULL: ports are
+	unsigned int n_listed_ports;    // private: their number
+	// Numbers of ports that were removed, a bit for each, which are not given to others yet.
+	// The control thread clears them.
+	_Atomic uint32_t ports_leaving;
 	bool may_host; // private: the daemon began with a host, so it may make interfaces
 	unsigned int flows_first; // private: flows.max when it began
 
@@ -231,7 +239,7 @@ struct conf_kind_info {
 
 extern const struct conf_kind_info conf_kinds[CONF_KINDS];
 
-// The items of a kind; *n: their number.
+// The items of a kind, in the order of the file; *n: their number.
 const void *conf_items(const struct conf *c, enum conf_kind kind, unsigned int *n);
 
 // Reads and checks the file; also refuses changes of the running configuration (NULL: none) that
@@ -254,10 +262,16 @@ static inline bool conf_route_has_port(const struct conf_route *r)
 const struct conf_hop *conf_route_hops(
 	const struct conf_route *r, struct conf_hop *one, unsigned int *n);
 
-// How many elements of devices a port has, from its devices on; 0: it is a VLAN.
+// Whether no port has the number of this entry: the port that had it was removed.
+static inline bool conf_port_is_free(const struct conf_port *p)
+{
+	return p->name[0] == '\0';
+}
+
+// How many elements of devices a port has, from its devices on; 0: it is a VLAN, or free.
 static inline unsigned int conf_port_n_devices(const struct conf_port *p)
 {
-	if (p->vlan != 0)
+	if (p->vlan != 0 || conf_port_is_free(p))
 		return 0;
 	return p->n_members > 0 ? p->n_members : 1;
 }
@@ -335,6 +349,9 @@ struct conf_match conf_policy_match(const struct conf_policy *p);
 bool conf_prefixes_contain(const struct conf_prefixes *p, const struct ip_addr *a);
 bool conf_prefixes_overlap(const struct conf_prefixes *p, const struct ip_prefix *other);
 bool conf_prefixes_meet(const struct conf_prefixes *a, const struct conf_prefixes *b);
+
+// The port with the name; NULL: there is none.
+const struct conf_port *conf_port_named(const struct conf *c, const char *name);
 
 // Index of the port that has this address. -1 if there is none.
 int conf_own_port(const struct conf *c, const struct ip_addr *a);

@@ -324,32 +324,52 @@ static void check_same_group(struct conf_reader *r, const struct conf_option *op
 	}
 }
 
-// Everything refers to ports by their number.
+static bool is_vlan(const struct conf_port *p)
+{
+	return p->parent_name[0] != '\0';
+}
+
+static void check_same_port(struct conf_reader *r, config_setting_t *item,
+	const struct conf_port *port, const struct conf_port *was)
+{
+	check_same_group(r, conf_kinds[CONF_PORT].options, item, "", port, was);
+	// Whether the device's frames without a tag are received is decided once.
+	if ((port->n_addrs == 0) != (was->n_addrs == 0) && !conf_rejected(item, "addresses"))
+		conf_err(r, item,
+			"addresses: a parent of VLANs gets its first, or loses its last one, "
+			"needs a restart");
+}
+
+// VLANs come and go, the devices stay.
 static void check_same_ports(struct conf_reader *r, const struct conf *running)
 {
 	config_setting_t *list = conf_given(r->root, "ports");
+	const struct conf_port *port;
+	bool stays[CONF_PORTS_MAX] = {false};
+	unsigned int n;
 
 	if (list == NULL)
 		return;
-	if (r->c->n_ports != running->n_ports) {
-		conf_err(r, list,
-			"has %u elements, %u in the running configuration, needs a restart",
-			r->c->n_ports, running->n_ports);
-		return;
-	}
-	for (unsigned int i = 0; i < running->n_ports; i++) {
-		const struct conf_port *port = &r->c->ports[i], *was = &running->ports[i];
+	port = conf_items(r->c, CONF_PORT, &n);
+	for (unsigned int i = 0; i < n; i++) {
+		const struct conf_port *was = conf_port_named(running, port[i].name);
 		config_setting_t *item = conf_item(r, CONF_PORT, i);
 
-		check_same_group(r, conf_kinds[CONF_PORT].options, item, "", port, was);
-		// Whether the device's frames without a tag are received is decided once.
-		if ((port->n_addrs == 0) != (was->n_addrs == 0) &&
-			!conf_rejected(item, "addresses"))
-			conf_err(r, item,
-				"addresses: a parent of VLANs gets its first, or loses its last "
-				"one, "
-				"needs a restart");
+		if (was != NULL)
+			stays[was - running->ports] = true;
+		if (was != NULL && is_vlan(was) != is_vlan(&port[i]))
+			conf_err(r, item, "becomes a VLAN, or is none any more, needs a restart");
+		else if (was != NULL && !is_vlan(was))
+			check_same_port(r, item, &port[i], was);
+		else if (was == NULL && !is_vlan(&port[i]) && !conf_rejected(item, "name"))
+			conf_err(r, item, "is a new port with a device, needs a restart");
 	}
+	for (unsigned int i = 0; i < running->n_ports; i++)
+		if (!stays[i] && !conf_port_is_free(&running->ports[i]) &&
+			!is_vlan(&running->ports[i]))
+			conf_err(r, list,
+				"port %s, which has a device, is missing, needs a restart",
+				conf_quote(running->ports[i].name));
 }
 
 void conf_check_first_host(struct conf_reader *r)
@@ -357,6 +377,10 @@ void conf_check_first_host(struct conf_reader *r)
 	const struct conf *running = r->replaced != NULL ? r->replaced : r->running;
 
 	r->c->may_host = running != NULL ? running->may_host : conf_has_host(r->c);
+	for (unsigned int i = 0; i < r->c->n_ports && !r->c->may_host; i++)
+		if (r->c->ports[i].vlan != 0 && r->c->ports[i].host != NULL)
+			conf_err(r, conf_at(conf_item(r, CONF_PORT, i), "host"),
+				"is the first host, needs a restart");
 	for (unsigned int i = 0; i < r->c->n_tunnels && !r->c->may_host; i++)
 		if (r->c->tunnels[i].host != NULL)
 			conf_err(r, conf_at(conf_item(r, CONF_TUNNEL, i), "host"),
@@ -381,5 +405,6 @@ void conf_check_restart(struct conf_reader *r, const struct conf *running)
 {
 	check_same_group(r, conf_top_options, r->root, "", r->c, running);
 	check_same_ports(r, running);
+	conf_check_first_vlan(r, running);
 	conf_check_isolated_restart(r, running);
 }

@@ -41,6 +41,13 @@ void conf_check_member(
 // make interfaces.
 void conf_check_first_host(struct conf_reader *r);
 
+// Refuses the first VLAN of a device that was opened without one.
+void conf_check_first_vlan(struct conf_reader *r, const struct conf *running);
+
+// Orders ports by number: that of the port with the same name in the configuration that is to be
+// replaced, or a free one. Last, if there is no mistake: references change as well.
+void conf_number_ports(struct conf_reader *r);
+
 // Refuses more growth of flows.max since the start than there is address space for.
 void conf_check_growth(struct conf_reader *r);
 

@@ -165,7 +165,7 @@ static void diff_option(struct diff *d, const struct pair *p, const struct conf_
 	if (is_equal(p, o) || another_tells(p, o))
 		return;
 	c.secret = o->type == &conf_type_key;
-	c.restart = o->restart;
+	c.restart &= o->restart;
 	c.setting = conf_format("%s%s", p->path, o->name);
 	if (!c.secret) {
 		c.from = value_text(p, o, p->from, p->from_base);
@@ -228,6 +228,19 @@ static void diff_item(struct diff *d, const struct conf_side *from, const struct
 	diff_group(d, &p);
 }
 
+// Whether settings of an item that need a restart do: those of a port do not if it is a VLAN of a
+// device that receives tags.
+static bool needs_restart(const struct diff *d, const struct conf_side *s, unsigned int i)
+{
+	const struct conf_port *port, *parent;
+
+	if (s->kind != CONF_PORT)
+		return conf_kind_needs_restart(s->kind);
+	port = (const struct conf_port *)s->items + i;
+	parent = conf_port_named(d->from, port->parent_name);
+	return parent == NULL || !parent->takes_vlans;
+}
+
 // An item of the newer configuration, which the older one has as well or not.
 static struct conf_change item_change(
 	const struct diff *d, const struct conf_side *to, unsigned int i, int was)
@@ -246,7 +259,7 @@ static struct conf_change item_change(
 		.was = (unsigned int)was,
 		.item = i,
 		.key_file = to->kind == CONF_SA ? d->to->tree->key_files[i] : NULL,
-		.restart = conf_kind_needs_restart(to->kind),
+		.restart = needs_restart(d, to, i),
 	};
 }
 
@@ -273,7 +286,7 @@ static void diff_list(struct diff *d, enum conf_kind kind)
 						  .kind = kind,
 						  .name = from.named[i].name,
 						  .was = i,
-						  .restart = conf_kind_needs_restart(kind),
+						  .restart = needs_restart(d, &from, i),
 					  });
 }
 
@@ -288,9 +301,10 @@ static void diff_all(void *arg)
 		.from_base = d->from,
 		.to_base = d->to,
 		.path = "",
-		.template =
-			&(struct conf_change){
-				.verb = CONF_SET, .kind = CONF_KINDS, .where = conf_where(root)},
+		.template = &(struct conf_change){.verb = CONF_SET,
+			.kind = CONF_KINDS,
+			.where = conf_where(root),
+			.restart = true},
 	};
 
 	d->list = conf_alloc(1, sizeof(*d->list));

@@ -145,6 +145,7 @@ void conf_read(struct conf_reader *r)
 	conf_check(r);
 	conf_check_first_host(r);
 	conf_check_growth(r);
+	conf_number_ports(r);
 	if (r->n_messages == 0)
 		conf_keys_keep(r);
 }

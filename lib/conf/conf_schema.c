@@ -127,6 +127,10 @@ const void *conf_items(const struct conf *c, enum conf_kind kind, unsigned int *
 {
 	const void *items;
 
+	if (kind == CONF_PORT && c->listed_ports != NULL) {
+		*n = c->n_listed_ports;
+		return c->listed_ports;
+	}
 	memcpy(&items, (const char *)c + conf_kinds[kind].offset, sizeof(items));
 	memcpy(n, (const char *)c + conf_kinds[kind].n_offset, sizeof(*n));
 	return items;

@@ -79,12 +79,12 @@ static void dad_decided(void *arg, uint16_t port, const struct ip_addr *addr, en
 int address_init(struct control *c)
 {
 	// While addresses change there are those before and those after.
-	c->dad = dad_new(&(struct dad_params){.max = 2 * c->conf->n_ports * PORT_ADDRS_MAX,
+	c->dad = dad_new(&(struct dad_params){.max = 2 * PORTS_MAX * PORT_ADDRS_MAX,
 		.solicit = originate_dad_solicitation,
 		.decided = dad_decided,
 		.arg = c});
 	c->listener = listener_new(
-		&(struct listener_params){.n_ports = c->conf->n_ports, .report = report, .arg = c});
+		&(struct listener_params){.n_ports = PORTS_MAX, .report = report, .arg = c});
 	return c->dad != NULL && c->listener != NULL ? 0 : -ENOMEM;
 }
 
@@ -156,13 +156,11 @@ void address_add(struct control *c, const struct conf *conf, const struct snapsh
 		}
 }
 
-static void change_log(
-	const struct control *c, uint16_t port, const struct ip_addr *addr, const char *change)
+static void change_log(const char *port, const struct ip_addr *addr, const char *change)
 {
 	char text[IP_ADDR_STRLEN];
 
-	log_info("port \"%s\": address %s was %s", c->conf->ports[port].name,
-		ip_addr_format(text, addr), change);
+	log_info("port \"%s\": address %s was %s", port, ip_addr_format(text, addr), change);
 }
 
 static void port_follow(struct control *c, uint16_t port, const struct snapshot_port *old)
@@ -173,12 +171,12 @@ static void port_follow(struct control *c, uint16_t port, const struct snapshot_
 	for (unsigned int i = 0; i < old->n_addrs; i++)
 		if (!snapshot_port_has(s, &old->addrs[i])) {
 			dad_remove(c->dad, port, &old->addrs[i]);
-			change_log(c, port, &old->addrs[i], "removed");
+			change_log(old->name, &old->addrs[i], "removed");
 			changed = true;
 		}
 	for (unsigned int i = 0; i < s->n_addrs; i++)
 		if (!snapshot_port_has(old, &s->addrs[i])) {
-			change_log(c, port, &s->addrs[i], "added");
+			change_log(s->name, &s->addrs[i], "added");
 			if (dad_state(c->dad, port, &s->addrs[i]) == DAD_ASSIGNED)
 				originate_announcement(c, port, &s->addrs[i]);
 			changed = true;
@@ -189,7 +187,7 @@ static void port_follow(struct control *c, uint16_t port, const struct snapshot_
 
 void address_follow(struct control *c, const struct snapshot *old)
 {
-	for (unsigned int p = 0; p < old->n_ports; p++)
+	for (unsigned int p = 0; p < c->snapshot->n_ports; p++) // never fewer than before
 		port_follow(c, (uint16_t)p, &old->port[p]);
 }
 

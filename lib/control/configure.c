@@ -20,13 +20,17 @@
 struct snapshot *configure_build(
 	const struct control *c, const struct conf *conf, char *why, size_t size)
 {
+	struct build_port ports[PORTS_MAX];
 	struct snapshot *s;
+
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		ports[i] = c->ports[conf->ports[i].vlan != 0 ? conf->ports[i].parent : i];
 
 	if (conf->n_nat > 0 && flow_table_translate(c->flows) < 0) {
 		snprintf(why, size, "out of memory for nat");
 		return NULL;
 	}
-	s = build_snapshot(conf, c->ports, c->snapshot, why, size);
+	s = build_snapshot(conf, ports, c->snapshot, why, size);
 	if (s == NULL || !ike_collides(c, s, why, size))
 		return s;
 	build_snapshot_free(s);
@@ -150,11 +154,14 @@ static void flows_resize(struct control *c, const struct conf *conf)
 static void settings_apply(struct control *c, const struct conf *conf)
 {
 	const struct flow_config flows = build_flow_config(conf);
+	unsigned int n_ports;
 
 	flow_table_configure(c->flows, &flows);
 	if (conf->flows_max != c->conf->flows_max)
 		flows_resize(c, conf);
 	neigh_reachable_set(c->neigh, conf->neighbour_reachable_s);
+	conf_items(conf, CONF_PORT, &n_ports);
+	neigh_ports_set(c->neigh, n_ports);
 	for (unsigned int i = 0; i < conf->n_workers; i++)
 		worker_limits_set(c->workers[i], conf->icmp_errors_per_second,
 			conf->icmp_echoes_per_second, conf->host_packets_per_second);

@@ -223,6 +223,13 @@ struct revisions {
 	bool pending_new_keys, pending_file;
 };
 
+// Of a port that was removed: its number is free from then on, 0: the workers may still have the
+// port; and whether its flows are being removed.
+struct port_leaving {
+	uint64_t free_ms;
+	bool is_flushed;
+};
+
 struct control {
 	const struct control_io *io;
 	void *io_arg;
@@ -255,7 +262,8 @@ struct control {
 
 	struct control_host hosts[HOSTS_MAX]; // see host_thread_tick()
 	struct control_link links[PORTS_MAX];
-	uint64_t links_next_ms; // when they are checked next
+	struct port_leaving leaving[PORTS_MAX]; // by number: see port_change.h
+	uint64_t links_next_ms;                 // when they are checked next
 	struct neigh_table *neigh;
 	struct dad *dad; // own IPv6 addresses, and those of groups
 	struct owned_groups groups;

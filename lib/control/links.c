@@ -15,16 +15,22 @@ static void link_note(struct control *c, uint16_t port)
 	c->routes_changed = true;
 }
 
+void links_add(struct control *c, uint16_t port)
+{
+	struct control_link *link = &c->links[port];
+
+	*link = (struct control_link){
+		.up = c->io->has_link(c->io_arg, port), .active = c->io->active(c->io_arg, port)};
+	link_note(c, port);
+	c->io->link(c->io_arg, port, link->up);
+	if (!link->up)
+		event_post(LINK_DOWN, EVENT_TEXT(c->conf->ports[port].name));
+}
+
 void links_start(struct control *c)
 {
-	for (unsigned int i = 0; i < c->conf->n_ports; i++) {
-		c->links[i].up = c->io->has_link(c->io_arg, (uint16_t)i);
-		c->links[i].active = c->io->active(c->io_arg, (uint16_t)i);
-		link_note(c, (uint16_t)i);
-		c->io->link(c->io_arg, (uint16_t)i, c->links[i].up);
-		if (!c->links[i].up)
-			event_post(LINK_DOWN, EVENT_TEXT(c->conf->ports[i].name));
-	}
+	for (unsigned int i = 0; i < c->conf->n_ports; i++)
+		links_add(c, (uint16_t)i);
 }
 
 static void link_changed(struct control *c, uint16_t port)
@@ -58,7 +64,7 @@ static void members_check(struct control *c, uint16_t port)
 	struct control_link *link = &c->links[port];
 	uint32_t now = c->io->active(c->io_arg, port), was = link->active;
 
-	if (now == was)
+	if (now == was || conf_port_is_free(p))
 		return;
 	link->active = now;
 	for (unsigned int i = 0; i < p->n_members; i++) {
@@ -79,12 +85,15 @@ static void members_check(struct control *c, uint16_t port)
 
 void links_tick(struct control *c, uint64_t now_ms)
 {
-	for (unsigned int i = 0; i < c->conf->n_ports; i++)
+	const struct conf *conf = c->conf;
+
+	for (unsigned int i = 0; i < conf->n_ports; i++)
 		members_check(c, (uint16_t)i);
 	if (now_ms < c->links_next_ms)
 		return;
 	c->links_next_ms = now_ms + CHECK_MS;
-	for (unsigned int i = 0; i < c->conf->n_ports; i++)
-		if (c->io->has_link(c->io_arg, (uint16_t)i) != c->links[i].up)
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		if (!conf_port_is_free(&conf->ports[i]) &&
+			c->io->has_link(c->io_arg, (uint16_t)i) != c->links[i].up)
 			link_changed(c, (uint16_t)i);
 }

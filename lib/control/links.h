@@ -8,6 +8,9 @@
 // Checks all links for the first time, and posts an event for each that is down.
 void links_start(struct control *c);
 
+// The same for the link of a port that the configuration has from now on.
+void links_add(struct control *c, uint16_t port);
+
 // Makes the next call of links_tick() check them, however recent the last check.
 void links_check_now(struct control *c);
 

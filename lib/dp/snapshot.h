@@ -71,9 +71,9 @@ struct snapshot {
 	uint32_t generation;
 	// The generation in which the objects that decide about flows last changed.
 	uint32_t flow_generation;
-	uint16_t n_ports;
-	struct snapshot_port *port;     // indexed by the gateway's number of the port
-	struct iface *iface;            // by number
+	uint16_t n_ports;           // or more; numbers of ports that were removed have no addresses
+	struct snapshot_port *port; // indexed by the gateway's number of the port
+	struct iface *iface;        // by number
 	struct snapshot_tunnel *tunnel; // by place in the configuration
 	struct objects *objects;        // which the snapshots share
 	struct route_table *routes;     // that of the objects
@@ -99,9 +99,10 @@ struct snapshot {
 	struct sa_out **dummies; // SAs that have dummies
 	uint32_t n_dummies;
 	struct snapshot_control *control;
-	// By i of IFACE_HOST(i): the generation of the first snapshot with this host of a tunnel; 0
-	// for hosts of ports. Packets in rings carry it in hash.usr: those of a former host, which
-	// had the same number, are dropped.
+	// By i of IFACE_HOST(i): the generation of the first snapshot with this host of a tunnel,
+	// or of a port that came later than the first snapshot; 0 for other hosts of ports. Packets
+	// in rings carry it in hash.usr: those of a former host, which had the same number, are
+	// dropped.
 	uint32_t host_since[HOSTS_MAX];
 };
 

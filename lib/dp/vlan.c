@@ -51,7 +51,7 @@ static enum drop receive(struct worker *w, const struct vlan_map *map, struct rt
 
 	if (d != DROP_NONE)
 		return d;
-	port = map->port[vlan];
+	port = atomic_load_explicit(&map->port[vlan], memory_order_acquire);
 	if (port == VLAN_NONE)
 		return DROP_VLAN_UNKNOWN;
 	(*m)->port = port;

@@ -4,16 +4,18 @@
 // priority tags of ports without VLANs. Workers.
 #pragma once
 
+#include <stdatomic.h>
+
 #include "worker.h"
 
 #define VLAN_IDS  4096
 #define VLAN_NONE UINT16_MAX
 
 // The gateway's number of the port of each VLAN of a device; VLAN_NONE: its frames are dropped.
-// 0 stands for frames without a tag, and for priority tags, which name no VLAN (802.1Q 6.9). Set by
-// the control thread before workers run.
+// 0 stands for frames without a tag, and for priority tags, which name no VLAN (802.1Q 6.9). The
+// control thread adds a VLAN when the snapshot with its port is published.
 struct vlan_map {
-	uint16_t port[VLAN_IDS];
+	_Atomic uint16_t port[VLAN_IDS];
 };
 
 // Removes the tags of n frames of a device, unless the device has done so, and sets m->port. Frames

@@ -147,6 +147,9 @@ struct flow_filter {
 	struct sa_out *_Atomic const *outs; // of policies, by number; for sa_out
 	uint32_t ingress;
 	uint32_t generation;
+	// 1 + numbers of interfaces, one of which packets of either direction come by, or is the
+	// holder; 0: any.
+	uint32_t iface[2];
 };
 
 // Why a flow ends, or why it has a record (flow_record.h): flowEndReason of IPFIX, information
@@ -185,6 +188,9 @@ unsigned int flow_list(struct flow_table *t, const struct flow_filter *filter, u
 // Makes the workers remove the flows that match, each in its part of the table, within one round of
 // flow_tick(). Returns 0, or -EBUSY while they are still at an earlier one.
 int flow_flush(struct flow_table *t, const struct flow_filter *filter);
+
+// Whether all workers have finished the last flush.
+bool flow_flush_is_over(const struct flow_table *t);
 
 // Makes the workers remove the decisions of all flows from or to addresses of these regions, within
 // one round of flow_tick(). Call it a grace period after the change for which they are to be

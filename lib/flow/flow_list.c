@@ -95,6 +95,20 @@ static bool has_sa(const struct flow *f, const struct flow_filter *filter)
 	return false;
 }
 
+// A decision may be of an earlier snapshot: the number of the interface is the same in all.
+static bool has_iface(const struct flow *f, const uint32_t iface[2])
+{
+	for (unsigned int dir = 0; dir < 2; dir++) {
+		uint32_t ingress =
+			1 + atomic_load_explicit(&f->dir[dir].ingress, memory_order_relaxed);
+
+		if (flow_decision_generation(f, dir) != 0 &&
+			(ingress == iface[0] || ingress == iface[1]))
+			return true;
+	}
+	return f->holder + 1 == iface[0] || f->holder + 1 == iface[1];
+}
+
 static bool has_rule(const struct flow_nat *nat, uint16_t number)
 {
 	return nat->rule[0] == number || nat->rule[1] == number;
@@ -117,7 +131,8 @@ bool flow_matches(const struct flow_table *t, const struct flow *f, uint32_t wor
 			       key_matches(&flow_nat(t, f)->key, filter))) &&
 	       (filter->nat == 0 ||
 		       ((word & FLOW_TRANSLATED) != 0 && has_rule(flow_nat(t, f), filter->nat))) &&
-	       ((filter->sa_out == NULL && filter->ingress == 0) || has_sa(f, filter));
+	       ((filter->sa_out == NULL && filter->ingress == 0) || has_sa(f, filter)) &&
+	       (filter->iface[0] == 0 || has_iface(f, filter->iface));
 }
 
 // The ends after translation of packets from the end that began; as received if there is none.
@@ -188,4 +203,9 @@ int flow_flush(struct flow_table *t, const struct flow_filter *filter)
 	atomic_store_explicit(&t->flush_workers, t->n_workers, memory_order_relaxed);
 	atomic_fetch_add_explicit(&t->flush_serial, 1, memory_order_release);
 	return 0;
+}
+
+bool flow_flush_is_over(const struct flow_table *t)
+{
+	return atomic_load_explicit(&t->flush_workers, memory_order_acquire) == 0;
 }

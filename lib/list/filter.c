@@ -114,7 +114,7 @@ static bool has_policy(const struct snapshot *s, const char *name)
 static bool port_name_parse(uint16_t *port, const struct snapshot *s, const char *value)
 {
 	for (*port = 0; *port < s->n_ports; ++*port)
-		if (strcmp(s->port[*port].name, value) == 0)
+		if (value[0] != '\0' && strcmp(s->port[*port].name, value) == 0)
 			return true;
 	return false;
 }

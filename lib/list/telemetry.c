@@ -66,7 +66,8 @@ static void device_counters_page(const struct page *p)
 	unsigned int n = 0;
 
 	for (uint16_t i = 0; i < conf->n_ports && strncmp(p->filter, key, strlen(key)) == 0; i++)
-		if (strcmp(conf->ports[i].name, p->filter + strlen(key)) == 0)
+		if (!conf_port_is_free(&conf->ports[i]) &&
+			strcmp(conf->ports[i].name, p->filter + strlen(key)) == 0)
 			n = p->c->io->device_counters(
 				p->c->io_arg, i, p->offset, counters, PAGE_ITEMS);
 	for (unsigned int i = 0; i < n; i++) {

@@ -9,7 +9,7 @@ static void ports_count(
 	struct ports_view v;
 
 	for (unsigned int i = 0; i < CONF_PORTS_MAX && ports->collect(&v, c, i); i++)
-		count[i] = v.counts;
+		count[v.number] = v.counts;
 }
 
 static void sample_take(struct web_sample *s, const struct control *c,

@@ -90,9 +90,14 @@ void web_rates_write(FILE *out, const struct web_history *h)
 
 void web_rates_write_ports(FILE *out, const struct web_history *h, const struct conf *conf)
 {
+	const char *comma = "";
+
 	fputs(",\"port_rates\":{", out);
 	for (unsigned int p = 0; p < conf->n_ports; p++) {
-		fputs(p > 0 ? "," : "", out);
+		if (conf_port_is_free(&conf->ports[p]))
+			continue;
+		fputs(comma, out);
+		comma = ",";
 		web_name(out, conf->ports[p].name);
 		fputc('{', out);
 		rates_write(out, h, "received", OF(port[p].rx_bytes), 8);

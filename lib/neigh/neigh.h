@@ -80,6 +80,9 @@ void neigh_unset_static(
 // Changes how many seconds an entry stays reachable after an answer.
 void neigh_reachable_set(struct neigh_table *t, uint32_t reachable_s);
 
+// Changes how many ports share the entries alike.
+void neigh_ports_set(struct neigh_table *t, unsigned int n_ports);
+
 // A worker has a packet for addr and no link address. Starts to resolve it, unless that has begun
 // or the holder has used up its share.
 void neigh_resolve(struct neigh_table *t, uint16_t port, const struct ip_addr *addr,

@@ -229,6 +229,11 @@ void neigh_reachable_set(struct neigh_table *t, uint32_t reachable_s)
 	t->p.reachable_s = reachable_s;
 }
 
+void neigh_ports_set(struct neigh_table *t, unsigned int n_ports)
+{
+	t->p.n_ports = n_ports;
+}
+
 // Takes one of the tokens that NEIGH_REQUESTS_MAX limits. False: there is none.
 static bool token_take(struct neigh_bucket *b, uint64_t now)
 {

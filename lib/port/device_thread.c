@@ -280,8 +280,10 @@ static void listen_set(void)
 
 		raise_port(conf, &conf->ports[i]);
 		pthread_mutex_lock(&t.control->lock);
-		if (p->parent == NULL && port_is_open(p))
+		if (p->parent == NULL && port_is_open(p)) {
+			port_vlans_set(p, conf);
 			port_groups_set(p);
+		}
 		pthread_mutex_unlock(&t.control->lock);
 		lower();
 	}

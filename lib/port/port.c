@@ -58,21 +58,6 @@ static bool needs_link_interrupt(const struct rte_eth_dev_info *info)
 	       (*info->dev_flags & RTE_ETH_DEV_INTR_LSC) != 0;
 }
 
-static bool is_vlan_of(const struct conf *conf, unsigned int port, const struct conf_port *parent)
-{
-	const struct conf_port *c = &conf->ports[port];
-
-	return c->vlan != 0 && &conf->ports[c->parent] == parent;
-}
-
-static bool has_vlans(const struct conf *conf, const struct conf_port *parent)
-{
-	for (unsigned int i = 0; i < conf->n_ports; i++)
-		if (is_vlan_of(conf, i, parent))
-			return true;
-	return false;
-}
-
 // Whether the other end may leave large segments to be cut. Cards that merge received segments
 // (LRO) lose their sizes.
 static bool has_tso(const struct conf_port *c, const struct rte_eth_dev_info *info)
@@ -92,7 +77,7 @@ static struct rte_eth_conf eth_conf_of(
 {
 	const struct port_use use = {
 		.unprotected = p->conf->unprotected,
-		.has_vlans = has_vlans(conf, p->conf),
+		.has_vlans = p->conf->takes_vlans,
 		.jumbo = p->conf->mtu > RTE_ETHER_MTU,
 		.tso = has_tso(p->conf, info),
 		.n_rx = p->n_rx,
@@ -117,37 +102,11 @@ static struct rte_eth_conf eth_conf_of(
 	return e;
 }
 
-// With filters, which some devices have on whether asked to or not, they discard the frames of
-// VLANs that are none of its ports. Priority tags are taken as far as the device can.
-static int vlan_filters_set(const struct port *p, const struct conf *conf, uint64_t offloads)
-{
-	int rc = 0;
-
-	if ((offloads & RTE_ETH_RX_OFFLOAD_VLAN_FILTER) == 0)
-		return 0;
-	rte_eth_dev_vlan_filter(p->id, 0, 1);
-	for (unsigned int i = 0; i < conf->n_ports && rc == 0; i++)
-		if (is_vlan_of(conf, i, p->conf))
-			rc = rte_eth_dev_vlan_filter(p->id, conf->ports[i].vlan, 1);
-	return rc;
-}
-
 int port_listen_to_all(const struct port *p)
 {
 	int rc = p->bond != NULL ? bond_listen_to_all(p->bond) : 0;
 
 	return rc == 0 ? device_listen_to_all(p->id) : rc;
-}
-
-// Routing protocols of the host use groups that the device is not asked for. With LACP, net_bonding
-// discards even broadcasts otherwise.
-static bool needs_all_groups(const struct conf *conf, const struct conf_port *c)
-{
-	bool needs = c->host != NULL || (c->n_members > 0 && c->bond == CONF_LACP);
-
-	for (unsigned int i = 0; i < conf->n_ports; i++)
-		needs |= is_vlan_of(conf, i, c) && conf->ports[i].host != NULL;
-	return needs;
 }
 
 static int queues_setup(struct port *p, struct rte_mempool *pool)
@@ -222,10 +181,10 @@ static const char *start(int *rc, struct port *p, const struct conf *conf,
 	*rc = rte_eth_dev_start(p->id);
 	if (*rc < 0)
 		return "start failed";
-	*rc = vlan_filters_set(p, conf, e.rxmode.offloads);
+	*rc = port_vlan_filters_set(p, conf);
 	if (*rc < 0)
 		return "its filter does not accept the VLANs";
-	*rc = needs_all_groups(conf, c) ? port_listen_to_all(p) : 0;
+	*rc = port_needs_all_groups(conf, c) ? port_listen_to_all(p) : 0;
 	if (*rc < 0)
 		return "it cannot receive all multicast frames, as host and LACP need";
 	p->inserts_vlan = (e.txmode.offloads & RTE_ETH_TX_OFFLOAD_VLAN_INSERT) != 0;
@@ -372,6 +331,7 @@ int port_open(struct port *p, const struct conf *conf, const struct conf_port *c
 	int rc = 0;
 
 	port_configure(p, conf, c);
+	p->n_filter = 0;
 	for (unsigned int i = 0; i < conf_port_n_devices(c); i++)
 		if (device_socket_prepare(&conf->devices[c->devices + i]) < 0)
 			return -EIO;
@@ -393,49 +353,13 @@ void port_adopt(struct port *p, const struct port *opened)
 	p->watch = opened->watch;
 	memcpy(p->driver, opened->driver, sizeof(p->driver));
 	p->inserts_vlan = opened->inserts_vlan;
+	memcpy(p->filter, opened->filter, sizeof(p->filter));
+	p->n_filter = opened->n_filter;
 	memcpy(p->member_id, opened->member_id, sizeof(p->member_id));
 	p->n_member_ids = opened->n_member_ids;
 	p->offloads = opened->offloads;
 	p->rules = opened->rules;
 	p->returns = opened->returns;
-}
-
-// Frames without a tag are for the port of the device, if it has an address.
-static struct vlan_map *vlan_map_new(const struct port *p, uint16_t number)
-{
-	struct vlan_map *map = malloc(sizeof(*map));
-
-	if (map == NULL)
-		return NULL;
-	for (unsigned int i = 0; i < VLAN_IDS; i++)
-		map->port[i] = VLAN_NONE;
-	if (p->conf->n_addrs > 0)
-		map->port[0] = number;
-	return map;
-}
-
-int ports_add_vlans(struct port ports[], const struct conf *conf)
-{
-	for (unsigned int i = 0; i < conf->n_ports; i++) {
-		const struct conf_port *c = &conf->ports[i];
-		struct port *parent = &ports[c->parent];
-
-		if (c->vlan == 0)
-			continue;
-		if (parent->vlans == NULL)
-			parent->vlans = vlan_map_new(parent, (uint16_t)c->parent);
-		if (parent->vlans == NULL)
-			return -ENOMEM;
-		parent->vlans->port[c->vlan] = (uint16_t)i;
-		ports[i] = (struct port){
-			.conf = c,
-			.next_vlan = parent->next_vlan,
-			.parent = parent,
-			.vlan = c->vlan,
-		};
-		parent->next_vlan = &ports[i];
-	}
-	return 0;
 }
 
 void port_close(const struct port *p)

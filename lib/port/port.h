@@ -49,6 +49,8 @@ struct port {
 	struct port *next_vlan; // the first of these ports, and from there the next; NULL: none
 	struct port *parent;    // of a VLAN, which has nothing of the above but conf; else NULL
 	uint16_t vlan;          // its identifier
+	uint16_t filter[CONF_PORTS_MAX]; // VLANs that the filter of the device accepts
+	unsigned int n_filter;
 	struct rte_ether_addr groups[LISTENER_GROUPS_MAX]; // multicast groups to be received
 	unsigned int n_groups;
 	// Link addresses beside mac that the device receives, for the port and its VLANs.
@@ -107,5 +109,29 @@ void port_close(const struct port *p);
 // Control thread.
 int ports_add_vlans(struct port ports[], const struct conf *conf);
 
+// Prepares the port of a VLAN that a configuration adds, before workers get its snapshot. Its
+// number is free. Control thread.
+void port_prepare_vlan(struct port ports[], const struct conf_port *c, unsigned int number);
+
+// After the configuration of the ports was replaced: each VLAN of it receives, others do not. The
+// device thread calls port_vlans_set() next. With the gateway's lock. Control thread.
+void ports_follow_vlans(struct port ports[], const struct conf *conf);
+
+// Makes the filter of an open port's device accept the VLANs of the configuration and no others,
+// and the device receive all groups if a VLAN has a host. Logs a failure. With the privileges of
+// the device thread.
+void port_vlans_set(struct port *p, const struct conf *conf);
+
 // Frees the memory of a port. Control thread.
 void port_free(struct port *p);
+
+// --- of VLANs, for opening the device: port.c alone ---
+
+// Makes the device receive the VLANs of the configuration and no others, if it filters them: some
+// do whether asked to or not. Priority tags are taken as far as the device can. With the privileges
+// that the device needs. Returns 0 or -errno.
+int port_vlan_filters_set(struct port *p, const struct conf *conf);
+
+// Whether the device is to receive all groups. Routing protocols of the host use groups that the
+// device is not asked for. With LACP, net_bonding discards even broadcasts otherwise.
+bool port_needs_all_groups(const struct conf *conf, const struct conf_port *c);

@@ -111,7 +111,8 @@ static void come_back(unsigned int i, const struct port *opened)
 	gateway.io->queues_add(gateway.io_arg, (uint16_t)i);
 	state[i].stage = SERVING;
 	atomic_store_explicit(&p->open, true, memory_order_release);
-	port_groups_set(p); // these as well
+	port_groups_set(p);     // these as well
+	device_thread_listen(); // the VLANs may have changed
 	if (state[i].task != DEVICE_RESTART)
 		event_post(DEVICE_OPENED, EVENT_TEXT(p->conf->name), EVENT_TEXT(p->conf->device));
 	links_check_now(gateway.control);
@@ -211,7 +212,7 @@ static void port_tick(unsigned int i)
 void reopen_tick(void)
 {
 	for (unsigned int i = 0; i < gateway.control->conf->n_ports; i++)
-		if (gateway.ports[i].parent == NULL)
+		if (gateway.ports[i].parent == NULL) // a number that is free had a VLAN
 			port_tick(i);
 }
 

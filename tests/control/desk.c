@@ -61,8 +61,8 @@ static const char form[] =
 const char *desk_routes = "";
 struct control desk;
 uint64_t desk_now, desk_boot;
-bool desk_link[2], desk_link_told[2];
-uint32_t desk_active[2];
+bool desk_link[3], desk_link_told[3];
+uint32_t desk_active[3];
 struct counters desk_counters;
 uint64_t desk_heartbeat;
 unsigned int desk_watchdog;

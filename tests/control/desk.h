@@ -19,9 +19,9 @@ enum { LAN, WAN };
 extern const char *desk_routes; // more routes of all configurations, each with a comma in front
 extern struct control desk;
 extern uint64_t desk_now, desk_boot;  // milliseconds of both clocks
-extern bool desk_link[2];             // whether it is up
-extern uint32_t desk_active[2];       // which of its members are
-extern bool desk_link_told[2];        // whether the control thread has requested it
+extern bool desk_link[3];             // whether it is up
+extern uint32_t desk_active[3];       // which of its members are
+extern bool desk_link_told[3];        // whether the control thread has requested it
 extern struct counters desk_counters; // of other threads
 
 extern uint64_t desk_heartbeat;    // of the worker

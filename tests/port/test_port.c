@@ -148,6 +148,37 @@ static void test_vlans(void **state)
 	conf_free(conf);
 }
 
+// VLANs that a reload adds and removes: workers look up the number of the port by the tag.
+static void test_vlans_change(void **state)
+{
+	struct conf *conf = ports_conf(
+		LAN "}, { name = \"guests\"; parent = \"lan\"; vlan = 7; side = \"protected\"; "
+		    "addresses = [ \"10.7.0.1/24\" ]; }, { name = \"office\"; parent = "
+		    "\"lan\"; vlan = 8; side = \"protected\"; addresses = [ \"10.8.0.1/24\" ]; }");
+	struct port ports[3] = {0};
+
+	(void)state;
+	conf->n_ports = 2;
+	port_open_ok(&ports[0], conf, 0);
+	assert_int_equal(ports_add_vlans(ports, conf), 0);
+	conf->n_ports = 3;
+	port_prepare_vlan(ports, &conf->ports[2], 2);
+	assert_int_equal(ports[0].vlans->port[8], VLAN_NONE);     // not before there is a snapshot
+	conf->ports[1] = (struct conf_port){.unprotected = true}; // guests is removed
+	ports_follow_vlans(ports, conf);
+	assert_int_equal(ports[0].vlans->port[0], 0);
+	assert_int_equal(ports[0].vlans->port[7], VLAN_NONE);
+	assert_int_equal(ports[0].vlans->port[8], 2);
+	assert_ptr_equal(ports[0].next_vlan, &ports[2]);
+	assert_null(ports[2].next_vlan);
+	assert_ptr_equal(ports[2].conf, &conf->ports[2]);
+	assert_ptr_equal(port_device(&ports[1]), &ports[0]); // for frames in flight
+	port_vlans_set(&ports[0], conf);
+	port_close(&ports[0]);
+	port_free(&ports[0]);
+	conf_free(conf);
+}
+
 // The device has no list of groups: it receives the frames of all.
 static void test_groups(void **state)
 {
@@ -334,6 +365,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_too_many_queues),
 		cmocka_unit_test(test_vlans),
+		cmocka_unit_test(test_vlans_change),
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_guest_addresses),
 		cmocka_unit_test(test_socket_in_use),

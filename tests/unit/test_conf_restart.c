@@ -206,33 +206,44 @@ static void test_back_to_default(void **state)
 		"1: nat_log.size differs from the running configuration, needs a restart\n");
 }
 
+// Whether frames without a tag are received on a parent of VLANs is decided once.
+#define PARENT(addresses)                                                                          \
+	"ports = ( { name = \"trunk\"; device = \"net_null0\"; " addresses " },\n"                 \
+	"{ name = \"lan\"; parent = \"trunk\"; vlan = 10; addresses = [ \"10.1.0.1/24\" ]; } );\n"
+
 static void test_ports(void **state)
 {
 	(void)state;
 	check(PORTS,
 		"ports = (\n" PORT ",\n"
 		"{ name = \"wan\"; device = \"net_null1\"; addresses = [ \"10.2.0.1/24\" ]; } );\n",
-		"1: ports: has 2 elements, 1 in the running configuration, needs a restart\n");
+		"3: port \"wan\": is a new port with a device, needs a restart\n");
 	check(PORTS,
 		"ports = (\n"
-		"{ name = \"wan\";\n"
+		"{ name = \"wan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" ]; } );\n",
+		"1: ports: port \"lan\", which has a device, is missing, needs a restart\n"
+		"2: port \"wan\": is a new port with a device, needs a restart\n");
+	check(PARENT("addresses = [ \"10.9.0.1/24\" ];"),
+		"ports = (\n"
+		"{ name = \"trunk\"; parent = \"lan\"; vlan = 3; addresses = [ \"10.9.0.1/24\" ]; "
+		"},\n"
+		"{ name = \"lan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" ]; } );\n",
+		"2: port \"trunk\": becomes a VLAN, or is none any more, needs a restart\n"
+		"3: port \"lan\": becomes a VLAN, or is none any more, needs a restart\n");
+	check(PORTS,
+		"ports = (\n"
+		"{ name = \"lan\";\n"
 		"device = \"net_null1\";\n"
 		"addresses = [ \"10.2.0.1/24\" ];\n"
 		"mtu = 1400; rx_queues = 1; steer = true; mac = \"02:00:00:00:00:09\";\n"
 		"side = \"unprotected\"; } );\n",
-		"2: port \"wan\": name: differs from the running configuration, needs a restart\n"
-		"3: port \"wan\": device: differs from the running configuration, needs a restart\n"
-		"5: port \"wan\": mtu: differs from the running configuration, needs a restart\n"
-		"5: port \"wan\": rx_queues: differs from the running configuration, needs a "
+		"3: port \"lan\": device: differs from the running configuration, needs a restart\n"
+		"5: port \"lan\": mtu: differs from the running configuration, needs a restart\n"
+		"5: port \"lan\": rx_queues: differs from the running configuration, needs a "
 		"restart\n"
-		"5: port \"wan\": steer: differs from the running configuration, needs a restart\n"
-		"5: port \"wan\": mac: differs from the running configuration, needs a restart\n");
+		"5: port \"lan\": steer: differs from the running configuration, needs a restart\n"
+		"5: port \"lan\": mac: differs from the running configuration, needs a restart\n");
 }
-
-// Whether frames without a tag are received on a parent of VLANs is decided once.
-#define PARENT(addresses)                                                                          \
-	"ports = ( { name = \"trunk\"; device = \"net_null0\"; " addresses " },\n"                 \
-	"{ name = \"lan\"; parent = \"trunk\"; vlan = 10; addresses = [ \"10.1.0.1/24\" ]; } );\n"
 
 static void test_addresses(void **state)
 {

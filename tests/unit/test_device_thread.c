@@ -95,6 +95,12 @@ void vhost_link_settle(uint16_t id)
 	n_restarted++;
 }
 
+void port_vlans_set(struct port *p, const struct conf *c)
+{
+	(void)p;
+	(void)c;
+}
+
 void port_groups_set(struct port *p)
 {
 	(void)p;
