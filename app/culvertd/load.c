@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "binding_log.h"
 #include "configure.h"
@@ -82,15 +83,32 @@ static void discard_aside(struct conf *conf)
 		device_thread_conf_free(conf);
 }
 
+// The addresses that hosts have by now.
+static void addresses_take(const struct control *c, struct conf *conf)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *lines = open_memstream(&text, &len);
+
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		if (!conf_port_is_free(&conf->ports[i])) {
+			conf_follow_host(
+				conf, i, &c->followed[i], lines != NULL ? lines : log_failures());
+			conf->ports[i].guests = c->guests[i];
+		}
+	if (lines != NULL && fclose(lines) == 0)
+		log_lines(LOG_LEVEL_WARN, "", text, len);
+	free(text);
+}
+
 static void *load_run(void *arg)
 {
 	const struct control *c = arg;
 	char why[256];
 
 	load.conf = load.make(c->conf, load.errors);
-	for (unsigned int i = 0; load.conf != NULL && i < load.conf->n_ports; i++)
-		if (!conf_port_is_free(&load.conf->ports[i]))
-			load.conf->ports[i].guests = c->guests[i];
+	if (load.conf != NULL)
+		addresses_take(c, load.conf);
 	if (load.conf != NULL)
 		load.snapshot = configure_build(c, load.conf, why, sizeof(why));
 	if (load.conf != NULL && load.snapshot == NULL)

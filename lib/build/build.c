@@ -8,6 +8,7 @@
 
 #include "build_parts.h"
 #include "icmp.h"
+#include "ipv6.h"
 #include "line_memory.h"
 #include "nd.h"
 
@@ -37,11 +38,11 @@ static void addr_add(
 }
 
 // Every port with IPv6 has a link-local address (RFC 4291 2.1): if none is given, the one that
-// follows from its link address.
-static void link_local_build(struct snapshot_port *p, uint16_t number)
+// follows from its link address. v6: it has one although there is no other address of IPv6 yet.
+static void link_local_build(struct snapshot_port *p, uint16_t number, bool v6)
 {
 	struct ip_addr link_local = nd_link_local(&p->mac);
-	bool v6 = false, given = false;
+	bool given = false;
 
 	for (unsigned int i = 0; i < p->n_addrs; i++) {
 		v6 |= !ip_addr_is_v4(&p->addrs[i]);
@@ -84,7 +85,8 @@ static void ports_build(struct snapshot *s, const struct conf *conf,
 				p->anycast[p->n_anycast++] = c->addrs[a].net.addr;
 		}
 		memcpy(p->name, c->name, sizeof(c->name));
-		link_local_build(p, (uint16_t)i);
+		// The host needs one to ask for others (RFC 4861 6.3.7, RFC 8415 13.1).
+		link_local_build(p, (uint16_t)i, c->follows_host && c->mtu >= IPV6_MIN_MTU);
 		for (unsigned int a = 0; a < c->guests.n; a++)
 			addr_add(p, &c->guests.addr[a], &c->guests.mac[a]);
 		s->iface[i] = (struct iface){.name = p->name,
@@ -95,7 +97,8 @@ static void ports_build(struct snapshot *s, const struct conf *conf,
 			.n_addrs = p->n_addrs,
 			.mtu = c->mtu,
 			.port = (uint16_t)i,
-			.unprotected = c->unprotected};
+			.unprotected = c->unprotected,
+			.follows_host = c->follows_host};
 		s->iface[IFACE_HOST(i)] = s->iface[i];
 		s->iface[IFACE_HOST(i)].is_host = true;
 		s->host_since[i] = host_since(s, running, i);

@@ -81,6 +81,13 @@ struct conf_guests {
 	unsigned int n;
 };
 
+// Addresses that programs have given the kernel's interface of a port with addresses = [ "host" ],
+// as DHCP clients do, with their networks and in the kernel's order.
+struct conf_followed {
+	struct conf_iface_addr addr[CONF_ADDRS_MAX];
+	unsigned int n;
+};
+
 // How the members of a port share its work.
 enum conf_bond { CONF_ACTIVE_BACKUP, CONF_LACP };
 
@@ -355,6 +362,18 @@ const struct conf_port *conf_port_named(const struct conf *c, const char *name);
 
 // Index of the port that has this address. -1 if there is none.
 int conf_own_port(const struct conf *c, const struct ip_addr *a);
+
+// Gives a port with addresses = [ "host" ] those of the kernel's interface that it can have, before
+// the configuration is used; without an effect on other ports. A line to ignored, with the place in
+// the file, for each of the others.
+void conf_follow_host(
+	struct conf *c, unsigned int port, const struct conf_followed *has, FILE *ignored);
+
+// Whether the port has addresses, or will have those of its host.
+static inline bool conf_port_has_addrs(const struct conf_port *p)
+{
+	return p->n_addrs > 0 || p->follows_host;
+}
 
 // Wipes keys. NULL is allowed.
 void conf_free(struct conf *c);

@@ -334,7 +334,8 @@ static void check_same_port(struct conf_reader *r, config_setting_t *item,
 {
 	check_same_group(r, conf_kinds[CONF_PORT].options, item, "", port, was);
 	// Whether the device's frames without a tag are received is decided once.
-	if ((port->n_addrs == 0) != (was->n_addrs == 0) && !conf_rejected(item, "addresses"))
+	if (conf_port_has_addrs(port) != conf_port_has_addrs(was) &&
+		!conf_rejected(item, "addresses"))
 		conf_err(r, item,
 			"addresses: a parent of VLANs gets its first, or loses its last one, "
 			"needs a restart");

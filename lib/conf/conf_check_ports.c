@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "conf_check.h"
+#include "conf_schema.h"
 
 #define IPV6_MTU_MIN 1280u
 
@@ -291,6 +292,39 @@ static void check_devices(struct conf_reader *r)
 
 // --- hosts and addresses ---
 
+static bool is_of_host(const struct conf_iface_addr *a)
+{
+	return conf_equal_interface(a, &conf_address_of_host);
+}
+
+// The addresses of a port, as far as the file has them.
+static void take_addresses(struct conf_port *p)
+{
+	for (unsigned int i = 0; i < p->n_written; i++)
+		p->follows_host |= is_of_host(&p->written[i]);
+	if (p->follows_host)
+		return;
+	memcpy(p->addrs, p->written, sizeof(p->addrs));
+	p->n_addrs = p->n_written;
+}
+
+// Addresses would show the side, and those of a host are not known.
+static void check_follows(struct conf_reader *r, unsigned int port)
+{
+	const struct conf_port *p = &r->c->ports[port];
+	config_setting_t *s = given(r, port, "addresses");
+
+	if (!p->follows_host || s == NULL)
+		return;
+	if (p->n_written > 1)
+		conf_err(r, s, "\"host\" stands for all addresses of the port, must be alone");
+	if (!is_written(r, port, "host"))
+		conf_err(r, s,
+			"\"host\" needs the setting host: the interface whose addresses they are");
+	if (!is_written(r, port, "side"))
+		conf_err(r, s, "\"host\" needs the setting side: no address shows it");
+}
+
 static int compare_hosts(const struct conf *c, unsigned int a, unsigned int b)
 {
 	return strcmp(c->ports[a].host, c->ports[b].host);
@@ -384,8 +418,11 @@ void conf_check_ports(struct conf_reader *r)
 {
 	struct conf *c = r->c;
 
-	for (unsigned int i = 0; i < c->n_ports; i++)
+	for (unsigned int i = 0; i < c->n_ports; i++) {
 		c->ports[i].mac_set = given(r, i, "mac") != NULL;
+		take_addresses(&c->ports[i]);
+		check_follows(r, i);
+	}
 	r->nets_known = check_vlans(r) && conf_given(r->root, "ports") != NULL;
 	conf_check_names(r, CONF_PORT);
 	check_devices(r);

@@ -155,8 +155,11 @@ static bool has_address(const struct conf_port *p, const struct ip_addr *a)
 	return false;
 }
 
+// A host gets addresses of either family.
 static bool has_family(const struct conf_port *p, enum ip_family family)
 {
+	if (p->follows_host)
+		return true;
 	for (unsigned int i = 0; i < p->n_addrs; i++)
 		if (!ip_addr_is_none(&p->addrs[i].addr) &&
 			ip_addr_family(&p->addrs[i].addr) == family)

@@ -111,7 +111,8 @@ static bool has_kernel_share(const struct conf *c)
 	bool share = false;
 
 	for (unsigned int i = 0; i < c->n_ports; i++)
-		share |= c->ports[i].isolated || c->ports[i].guests.n > 0;
+		share |= c->ports[i].isolated || c->ports[i].guests.n > 0 ||
+			 c->ports[i].follows_host;
 	return share;
 }
 

@@ -120,6 +120,9 @@ bool conf_is_host(const struct ip_addr *a, const struct ip_prefix *net);
 // Kind of an address that is not allowed.
 const char *conf_no_host(const struct ip_addr *a);
 
+// The element "host" of the addresses of a port: no address has it as its network.
+extern const struct conf_iface_addr conf_address_of_host;
+
 // Whether two texts are the same, or both NULL; two fields that point to texts; two prefixes; and
 // two struct conf_iface_addr, or conf_addrs.
 bool conf_texts_equal(const char *a, const char *b);

@@ -33,6 +33,8 @@ static const struct {
 	{V6(0xff, 0, 0, 8), "multicast"},
 };
 
+const struct conf_iface_addr conf_address_of_host = {.net.len = 128};
+
 const char *conf_not_unicast(const struct ip_prefix *p)
 {
 	for (unsigned int i = 0; i < RTE_DIM(special); i++)
@@ -191,6 +193,15 @@ void conf_parse_interface(const struct conf_value *v)
 			conf_no_host(&a.addr));
 	else
 		*(struct conf_iface_addr *)v->field = a;
+}
+
+// conf_check_ports() refuses "host" beside others.
+void conf_parse_port_address(const struct conf_value *v)
+{
+	if (strcmp(v->text, "host") == 0)
+		*(struct conf_iface_addr *)v->field = conf_address_of_host;
+	else
+		conf_parse_interface(v);
 }
 
 // In /proc/sys, "all" and "default" stand for other interfaces.

@@ -253,6 +253,7 @@ struct control {
 	bool loading; // another snapshot is being made from it, which must stay meanwhile
 	// Fields of the next configuration, by port. The loading thread reads them.
 	struct conf_guests guests[PORTS_MAX];
+	struct conf_followed followed[PORTS_MAX];
 	// The previous snapshot, and the token of the QSBR for its grace period. NULL: there is
 	// none.
 	struct snapshot *retired;

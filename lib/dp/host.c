@@ -269,7 +269,9 @@ enum drop host_input_group(struct worker *w, struct pkt *p)
 	if (d != DROP_NONE)
 		return d;
 	p->nexthop = pkt_iface(w, p)->host;
-	d = is_group_query(p) ? DROP_NONE : group_admit(w, p, p->nexthop, &limit);
+	d = is_group_query(p) || host_client_is_answer(w, p)
+		    ? DROP_NONE
+		    : group_admit(w, p, p->nexthop, &limit);
 	return d == DROP_NONE ? punt(w, p, pkt_iface(w, p)->host->iface, limit) : d;
 }
 

@@ -97,6 +97,31 @@ bool host_is_own(const struct worker *w, const struct pkt *p, const struct ip_ad
 bool host_is_group(const struct worker *w, uint16_t port, const struct ip_addr *addr,
 	struct rte_ether_addr *mac);
 
+// --- addresses that the host gets for its port (addresses = [ "host" ]): host_client.c ---
+
+// DHCPv4 (RFC 2131), DHCPv6 (RFC 8415) and router discovery (RFC 4861) pass in clear between the
+// link of a port that follows its host and that, without policies, rules and flows, as ARP does:
+// before there is an address, these could be about nothing.
+
+// Whether the host asks for addresses with a packet whose header was read: DHCPv4 from port 68 to
+// 67 with the link address of the port inside; DHCPv6 from port 546 to 547, or a router
+// solicitation, from a link-local address to a group. Fragments do not.
+bool host_client_asks(const struct worker *w, const struct pkt *p);
+
+// Sends a packet with host_client_asks() to the server that it is addressed to. False: no route
+// leads there by the port, and the packet is like any other.
+bool host_client_send(struct worker *w, struct pkt *p);
+
+// Whether a packet in clear whose header was read answers such a host: DHCPv4 from port 67 to 68
+// with the link address of the port inside, to no other own address than one of the port; DHCPv6
+// from port 547 to 546 to one of the port; or a router advertisement from the link. Fragments do
+// not.
+bool host_client_is_answer(const struct worker *w, const struct pkt *p);
+
+// Punts a packet with host_client_is_answer(), limited as a packet that no rule admits. Returns
+// DROP_NONE; or DROP_IP_SOURCE.
+enum drop host_client_input(struct worker *w, struct pkt *p);
+
 // --- limits of packets to and from the host: host_limit.c ---
 
 // A flood of one service leaves others, and connections that are established, theirs

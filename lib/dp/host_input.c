@@ -71,23 +71,34 @@ static enum drop announce(struct worker *w, struct pkt *p, const struct ip_addr 
 	return DROP_NONE;
 }
 
+// Whether the host has no address yet, and asks for one (RFC 2131 4.1).
+static bool asks_unnumbered(const struct worker *w, const struct pkt *p)
+{
+	return p->ip.v4 && pkt_ip(p)->src_addr == 0 && pkt_ip(p)->dst_addr == UINT32_MAX &&
+	       host_client_asks(w, p);
+}
+
 // Removes the octets after the packet.
-static enum drop packet_check(struct pkt *p, bool v4)
+static enum drop packet_check(const struct worker *w, struct pkt *p, bool v4)
 {
 	const uint32_t len = rte_pktmbuf_data_len(p->m);
 	enum drop d = v4 ? input_check_v4(pkt_ip(p), len, false) : input_check_v6(pkt_ip6(p), len);
-	if (d != DROP_NONE)
+
+	if (d != DROP_NONE && (!v4 || d != DROP_IP_SOURCE)) // the source is checked last
 		return d;
 	rte_pktmbuf_trim(p->m, (uint16_t)(len - ip_len(pkt_ip(p), v4)));
 	if (!ip_layout_read(&p->ip, pkt_ip(p)))
 		return DROP_EXT_HEADERS;
-	return host_is_link_control(p) && !is_icmp6_of(p, ND_ROUTER_ADVERT, ND_ROUTER_ADVERT)
+	if (d != DROP_NONE)
+		return asks_unnumbered(w, p) ? DROP_NONE : d;
+	return host_is_link_control(p) && !is_icmp6_of(p, ND_ROUTER_ADVERT, ND_ROUTER_ADVERT) &&
+			       !host_client_asks(w, p)
 		       ? DROP_HOST_FRAME
 		       : DROP_NONE;
 }
 
 // Removes the Ethernet header, too.
-static enum drop frame_check(struct pkt *p)
+static enum drop frame_check(const struct worker *w, struct pkt *p)
 {
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(p->m, const struct rte_ether_hdr *);
 	bool v4;
@@ -98,7 +109,7 @@ static enum drop frame_check(struct pkt *p)
 	if (!v4 && eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV6))
 		return DROP_HOST_FRAME;
 	rte_pktmbuf_adj(p->m, sizeof(*eth));
-	return packet_check(p, v4);
+	return packet_check(w, p, v4);
 }
 
 // Reports of groups, and queries, are about the link alone, as those of the gateway.
@@ -115,7 +126,7 @@ static enum drop check_group_policy(struct worker *w, struct pkt *p)
 	enum drop d;
 
 	p->nexthop = &pkt_link(w, p)->on_link;
-	if (!policy_is_outbound(w, p) || is_about_groups(p))
+	if (!policy_is_outbound(w, p) || is_about_groups(p) || host_client_asks(w, p))
 		return DROP_NONE;
 	d = policy_check_outbound(w, p, policy_find_outbound(w->snapshot, &v));
 	return d == DROP_NONE && p->sa_out != NULL ? DROP_NOT_UNICAST : d;
@@ -154,7 +165,7 @@ static enum drop admit(struct worker *w, struct pkt *p)
 		trace_from_host(w, p);
 	if (dad_is_standby(w->dad, &src))
 		return DROP_STANDBY;
-	if (!host_is_own(w, p, &src) || !dad_may_use(w->dad, &src))
+	if ((!host_is_own(w, p, &src) || !dad_may_use(w->dad, &src)) && !asks_unnumbered(w, p))
 		return DROP_HOST_SOURCE;
 	return host_take_token(w, p, host_limit_sent(w, p)) ? DROP_NONE : DROP_HOST_LIMIT;
 }
@@ -167,14 +178,17 @@ static enum drop frame_input(struct worker *w, struct pkt *p)
 
 	if (is_announcement(p->m, &dst))
 		return announce(w, p, &dst);
-	d = frame_check(p);
+	d = frame_check(w, p);
 	if (d == DROP_NONE)
 		d = admit(w, p);
 	if (d != DROP_NONE)
 		return d;
 	dst = pkt_dst(p);
-	return host_is_group(w, pkt_port(w, p), &dst, &mac) ? group_output(w, p, &mac)
-							    : sort_packet(w, p);
+	if (host_is_group(w, pkt_port(w, p), &dst, &mac))
+		return group_output(w, p, &mac);
+	if (unlikely(host_client_asks(w, p)) && host_client_send(w, p))
+		return DROP_NONE;
+	return sort_packet(w, p);
 }
 
 // Of a host of a tunnel: there are no frames. Nobody at the other end of the tunnel needs to know
@@ -186,7 +200,7 @@ static enum drop packet_input(struct worker *w, struct pkt *p)
 
 	if (version != 4 && version != 6)
 		return DROP_HOST_FRAME;
-	d = packet_check(p, version == 4);
+	d = packet_check(w, p, version == 4);
 	if (d == DROP_NONE && is_about_groups(p))
 		return pkt_consume(w, p);
 	if (d == DROP_NONE)

@@ -169,6 +169,9 @@ enum drop input_v6(struct worker *w, struct pkt *p)
 	case MLD_MALFORMED:
 		return DROP_MLD_MALFORMED;
 	}
+	if (unlikely(pkt_iface(w, p)->follows_host) && ip_layout_read(&p->ip, ip) &&
+		host_client_is_answer(w, p))
+		return host ? host_client_input(w, p) : DROP_IP_SOURCE;
 	if (to_group && host_behind(w, pkt_port(w, p)) == NULL)
 		return DROP_NOT_UNICAST;
 	if (!host)

@@ -40,8 +40,10 @@ struct iface {
 	uint16_t n_addrs;
 	uint16_t mtu;  // octets of IP packet; of a tunnel the path of its SA has that
 	uint16_t port; // the port itself, or the one in front of the host, or of the tunnel's SAs
-	bool unprotected;                // that port faces the untrusted side (RFC 4301 4.4.1)
-	bool is_host;                    // the host sends from addresses of the gateway
+	bool unprotected; // that port faces the untrusted side (RFC 4301 4.4.1)
+	bool is_host;     // the host sends from addresses of the gateway
+	// Of a port, and of its host: that gets the addresses for both, see host.h.
+	bool follows_host;
 	const struct spd_policy *tunnel; // of a tunnel
 };
 

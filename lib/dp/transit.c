@@ -135,9 +135,12 @@ static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct 
 enum drop transit_slow_begin(
 	struct worker *w, struct pkt *p, struct flow_pkt *fp, const struct flow *f, bool *through)
 {
-	enum drop d = forward_lookup_next(w, p, f != NULL ? egress_former(w, f, fp->dir) : NULL);
+	enum drop d;
 
 	*through = false;
+	if (unlikely(pkt_iface(w, p)->follows_host) && f == NULL && host_client_is_answer(w, p))
+		return host_client_input(w, p);
+	d = forward_lookup_next(w, p, f != NULL ? egress_former(w, f, fp->dir) : NULL);
 	if (d == DROP_NOT_UNICAST && p->sa_in != NULL)
 		return host_input_inside(w, p);
 	if (d != DROP_NONE)

@@ -20,6 +20,7 @@
 // The kernel's interfaces whose addresses are those of ports.
 struct ifaces {
 	const struct control *c;
+	bool deprecated; // those alone are read
 	struct kernel_iface {
 		unsigned int index, port;
 		bool on_top;
@@ -27,6 +28,7 @@ struct ifaces {
 	} of[KERNEL_IFACES_MAX];
 	unsigned int n;
 	struct conf_guests guests[PORTS_MAX]; // by port
+	struct conf_followed followed[PORTS_MAX];
 };
 
 static int watch = -1;        // receives a message when the kernel's addresses change
@@ -92,6 +94,8 @@ static void iface_note(void *arg, const struct nlmsghdr *m)
 
 static bool has_family(const struct conf_port *port, const struct ip_addr *addr)
 {
+	if (port->follows_host)
+		return true;
 	for (unsigned int i = 0; i < port->n_addrs; i++)
 		if (ip_addr_family(&port->addrs[i].addr) == ip_addr_family(addr))
 			return true;
@@ -142,6 +146,25 @@ static void guest_add(
 	guests->n++;
 }
 
+// An address of the interface of a port with addresses = [ "host" ]. Deprecated ones come last:
+// they are not for new connections (RFC 4862 5.5.4).
+static void follow_add(struct ifaces *all, const struct kernel_iface *iface,
+	const struct ip_addr *addr, const struct ifaddrmsg *message)
+{
+	struct conf_followed *followed = &all->followed[iface->port];
+	struct conf_iface_addr a = {.addr = *addr, .net.addr = *addr};
+	const struct ip_addr own = nd_link_local(&iface->mac);
+
+	if (followed->n == CONF_ADDRS_MAX || ip_addr_equal(addr, &own) ||
+		host_iface_gave(iface->port, addr) ||
+		((message->ifa_flags & IFA_F_DEPRECATED) != 0) != all->deprecated)
+		return;
+	a.net.len = (uint8_t)(message->ifa_prefixlen + (ip_addr_is_v4(addr) ? IP_V4_BITS : 0));
+	for (unsigned int bit = a.net.len; bit < 128; bit++)
+		a.net.addr.b[bit / 8] &= (uint8_t) ~(0x80u >> bit % 8);
+	followed->addr[followed->n++] = a;
+}
+
 static void address_note(void *arg, const struct nlmsghdr *m)
 {
 	struct ifaces *all = arg;
@@ -150,9 +173,16 @@ static void address_note(void *arg, const struct nlmsghdr *m)
 
 	if (!netlink_address(&addr, m))
 		return;
-	for (unsigned int i = 0; i < all->n; i++)
-		if (all->of[i].index == message->ifa_index)
-			guest_add(all, &all->of[i], &addr);
+	for (unsigned int i = 0; i < all->n; i++) {
+		const struct kernel_iface *iface = &all->of[i];
+
+		if (iface->index != message->ifa_index)
+			continue;
+		if (!iface->on_top && all->c->conf->ports[iface->port].follows_host)
+			follow_add(all, iface, &addr, message);
+		else if (!all->deprecated)
+			guest_add(all, iface, &addr);
+	}
 }
 
 static bool guests_read(struct control *c)
@@ -164,8 +194,21 @@ static bool guests_read(struct control *c)
 	if (netlink_dump(RTM_GETLINK, iface_note, &all) < 0 ||
 		netlink_dump(RTM_GETADDR, address_note, &all) < 0)
 		return false;
+	all.deprecated = true;
+	if (netlink_dump(RTM_GETADDR, address_note, &all) < 0)
+		return false;
 	memcpy(c->guests, all.guests, sizeof(c->guests));
+	memcpy(c->followed, all.followed, sizeof(c->followed));
 	return true;
+}
+
+static bool has_changed(const struct control *c, unsigned int port)
+{
+	const struct conf_port *p = &c->conf->ports[port];
+
+	return memcmp(&c->guests[port], &p->guests, sizeof(p->guests)) != 0 ||
+	       (p->follows_host &&
+		       memcmp(&c->followed[port], &p->followed, sizeof(p->followed)) != 0);
 }
 
 bool host_guests_tick(struct control *c)
@@ -187,7 +230,7 @@ bool host_guests_tick(struct control *c)
 		lacks = host_iface_lacks();
 	}
 	for (unsigned int i = 0; i < c->conf->n_ports; i++)
-		if (memcmp(&c->guests[i], &c->conf->ports[i].guests, sizeof(c->guests[i])) != 0)
+		if (has_changed(c, i))
 			requests_guests();
 	return lacks;
 }

@@ -112,15 +112,18 @@ static void setting_write(
 }
 
 // The kernel learns no routers, routes and addresses from the link. The gateway gives the host no
-// message about them either (host_is_link_control()): these settings are a second lock. An address
+// message about them either (host_is_link_control()): these settings are a second lock. Of a port
+// with addresses = [ "host" ] the kernel's settings, or those of a client, count. An address
 // that is removed takes no others of its network with it: programs may have added these.
 static void settings_write(const struct host_iface *i)
 {
 	setting_write(i, "ipv4", "promote_secondaries", "1");
 	setting_write(i, "ipv4", "accept_redirects", "0");
 	setting_write(i, "ipv4", "accept_source_route", "0");
-	setting_write(i, "ipv6", "accept_ra", "0");
-	setting_write(i, "ipv6", "autoconf", "0");
+	if (!i->asks) {
+		setting_write(i, "ipv6", "accept_ra", "0");
+		setting_write(i, "ipv6", "autoconf", "0");
+	}
 	setting_write(i, "ipv6", "accept_redirects", "0");
 }
 

@@ -19,6 +19,7 @@ struct host_iface {
 	const char *name;         // of the interface; NULL: there is to be none
 	bool is_tunnel, is_down;  // is_down: of a tunnel that cannot send
 	bool has_ipv6;
+	bool asks;                 // routers and DHCP servers for its addresses
 	uint32_t since;            // see struct snapshot, host_since
 	struct rte_ether_addr mac; // of a port
 	uint16_t mtu; // of a tunnel the largest packet that its SA sends in one piece; 0: there is

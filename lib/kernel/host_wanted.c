@@ -9,6 +9,7 @@ static struct host_iface of_port(const struct conf_port *c)
 		.kind = "port",
 		.owner = c->name,
 		.name = c->host,
+		.asks = c->follows_host,
 		.mtu = c->mtu};
 }
 
@@ -34,13 +35,15 @@ static void addr_add(struct host_iface *i, const struct ip_addr *addr,
 	i->has_ipv6 |= !ip_addr_is_v4(addr);
 }
 
-// The addresses of a port but its guests, which the kernel has already.
+// The addresses of a port, except its guests and the addresses that it has from its host: the
+// kernel has them already.
 static struct host_iface port_wanted(const struct conf_port *c, const struct snapshot_port *p)
 {
 	struct host_iface wanted = of_port(c);
 
 	wanted.mac = p->mac;
-	for (unsigned int a = 0; wanted.name != NULL && a < p->n_addrs - c->guests.n; a++)
+	for (unsigned int a = c->follows_host ? c->n_addrs : 0;
+		wanted.name != NULL && a < p->n_addrs - c->guests.n; a++)
 		addr_add(&wanted, &p->addrs[a], c->addrs, c->n_addrs);
 	return wanted;
 }

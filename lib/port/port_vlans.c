@@ -74,7 +74,7 @@ static struct vlan_map *vlan_map_new(const struct port *p, uint16_t number)
 		return NULL;
 	for (unsigned int i = 0; i < VLAN_IDS; i++)
 		map->port[i] = VLAN_NONE;
-	if (p->conf->n_addrs > 0)
+	if (conf_port_has_addrs(p->conf))
 		map->port[0] = number;
 	return map;
 }

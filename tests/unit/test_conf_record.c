@@ -347,6 +347,11 @@ static void test_guest(void **state)
 	ip_addr_parse(&c->ports[1].guests.addr[0], "192.0.2.77");
 	c->ports[1].guests.n = 1;
 	assert_false(changed_in_place(c, SA_TO("192.0.2.77")));
+	c->ports[1].guests.n = 0;
+	assert_true(changed_in_place(c, SA_TO("192.0.2.1")));
+	assert_true(changed_in_place(c, "sa del one"));
+	c->ports[1].follows_host = true;
+	assert_false(changed_in_place(c, SA_TO("192.0.2.1")));
 	conf_free(c);
 }
 
