@@ -25,6 +25,7 @@ void port_change_follow(struct control *c, const struct conf *former)
 	for (unsigned int i = 0; i < former->n_ports; i++)
 		if (is_only_in(former, conf, i)) {
 			c->guests[i] = (struct conf_guests){0};
+			c->followed[i] = (struct conf_followed){0};
 			c->leaving[i] = (struct port_leaving){0};
 			log_info("port \"%s\": removed", former->ports[i].name);
 		}
