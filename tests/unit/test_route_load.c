@@ -97,7 +97,7 @@ static void test_list_of_many(void **state)
 	route_table_free(t);
 }
 
-// A table that is filled and emptied again and again needs no more memory than an empty one.
+// A table that is filled and emptied again and again needs no more memory each time.
 static void test_memory_is_given_back(void **state)
 {
 	struct route_table *t = route_table_new();
@@ -106,7 +106,7 @@ static void test_memory_is_given_back(void **state)
 	(void)state;
 	assert_non_null(t);
 	for (unsigned int i = 0; i < LOADS; i++) {
-		if (i == 1)
+		if (i == 2) // each family has been there once
 			before = memory_used();
 		fill(t, i % 2 == 0 ? IP_V4 : IP_V6, V6_ROUTES / 10);
 		while (route_count(t) > 0) {
