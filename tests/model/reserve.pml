@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reservation of sequence numbers on the disk (docs/decisions/0014-restart.md), with a crash of the
 // daemon or of the machine at every step. The steps of the daemon, begin(), tick(), tick_failed()
-// and finish(), are recorded by reserve_steps.c from reserve.c, disk_writer.c and sa_ledger.c.
-// Workers may have used any number that was allowed. Proves for all orders: a daemon that is
-// started again finds a file that it can read, or none before the first number was used, and never
-// uses a number again.
+// and finish(), are recorded by reserve_steps.c from reserve.c, disk_writer.c, file_save.c and
+// sa_ledger.c. Workers may have used any number that was allowed. Proves for all orders: a daemon
+// that is started again finds a file that it can read, or none before the first number was used,
+// and never uses a number again.
 #define STARTS 3
 
 int base;  // the last number that may have been used before this start

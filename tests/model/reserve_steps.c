@@ -134,6 +134,7 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IONBF, 0);
 	sa.seq_max = SA_SEQ_MAX;
+	sa.blocks = number_blocks_of(0, false);
 	sa.sa.lifetime.hard[LIFETIME_PACKETS] = UINT64_MAX;
 	sa.sa.opt.direction = SA_OUT;
 	sa.sa.opt.cipher = cipher_alg_find("aes-128-gcm");
