@@ -258,15 +258,21 @@ static void test_key_returns(void **state)
 	reserve_stop(r, g);
 }
 
+static struct conf *conf_with_new_sa(const struct gateway *g)
+{
+	static const char text[] = SA(
+		"n", "out", "0x9001", "cipher_key = \"00112233445566778899aabbccddeeff00112244\";");
+
+	return conf_change(g->conf, "test", text, strlen(text), stderr);
+}
+
 // An SA that is added in place: its key must be declared, the disk must be there, and it has no
 // number before the next write.
 static void test_added_in_place(void **state)
 {
-	static const char text[] = SA(
-		"n", "out", "0x9001", "cipher_key = \"00112233445566778899aabbccddeeff00112244\";");
 	struct gateway *g = site_a((struct site){0});
 	struct reserve *r = reserve_start(g);
-	struct conf *conf = conf_change(g->conf, "test", text, strlen(text), stderr);
+	struct conf *conf = conf_with_new_sa(g);
 	struct snapshot *s = snapshot_of(conf, g->snapshot);
 	struct sa *n = s->control->sa[s->control->n_sa - 1];
 	char moved[64];
@@ -288,11 +294,9 @@ static void test_added_in_place(void **state)
 // that were reserved are used; one with a new SA is refused.
 static void test_disk_full(void **state)
 {
-	static const char text[] = SA(
-		"n", "out", "0x9001", "cipher_key = \"00112233445566778899aabbccddeeff00112244\";");
 	struct gateway *g = site_a((struct site){0});
 	struct reserve *r = reserve_start(g);
-	struct conf *conf = conf_change(g->conf, "test", text, strlen(text), stderr);
+	struct conf *conf = conf_with_new_sa(g);
 	struct snapshot *s = snapshot_of(conf, g->snapshot);
 	uint64_t reserved = gateway_sa_out(g, "to-b")->seq_reserved;
 	char moved[64];
