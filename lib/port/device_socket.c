@@ -139,7 +139,7 @@ static bool listens(const char *path)
 	return listens_as(&addr, SOCK_STREAM) || listens_as(&addr, SOCK_SEQPACKET);
 }
 
-// The kernel finds abstract names by their type only: its list tells without a connection. Ends of
+// The kernel finds abstract names only by type: /proc/net/unix needs no connection. Ends of
 // accepted connections have the same name, and come first.
 static enum state abstract_state_of(const char *name)
 {
