@@ -138,17 +138,20 @@ int load_begin(void *gateway, request_make *make, bool new_keys, bool back, FILE
 	return 0;
 }
 
-static void ports_prepare(struct gateway *g, const struct conf *conf)
+static int ports_prepare(struct gateway *g, const struct conf *conf)
 {
+	int rc = 0;
+
 	port_change_prepare(&g->control, conf);
-	for (unsigned int i = 0; i < conf->n_ports; i++) {
+	for (unsigned int i = 0; i < conf->n_ports && rc == 0; i++) {
 		if (conf_port_is_free(&conf->ports[i]) ||
 			(i < g->control.conf->n_ports &&
 				!conf_port_is_free(&g->control.conf->ports[i])))
 			continue;
-		port_prepare_vlan(g->ports, &conf->ports[i], i);
+		rc = port_prepare_vlan(g->ports, &conf->ports[i], i);
 		g->vlan_since[i] = lists_vlan_counters(g, i);
 	}
+	return rc;
 }
 
 static void ports_follow(struct gateway *g, const struct conf *former)
@@ -158,6 +161,8 @@ static void ports_follow(struct gateway *g, const struct conf *former)
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		g->ports[i].conf = &conf->ports[i];
 	ports_follow_vlans(g->ports, conf);
+	for (unsigned int i = 0; i < conf->n_workers; i++)
+		loop_vlans_follow(g->loops[i]);
 	port_change_follow(&g->control, former);
 }
 
@@ -167,10 +172,13 @@ static int replace(struct gateway *g)
 	int rc;
 
 	pthread_mutex_lock(&g->control.lock);
-	ports_prepare(g, load.conf);
-	rc = configure_replace(&g->control, load.conf, load.snapshot, gateway_now_ms());
+	rc = ports_prepare(g, load.conf);
+	if (rc == 0)
+		rc = configure_replace(&g->control, load.conf, load.snapshot, gateway_now_ms());
 	if (rc == 0)
 		ports_follow(g, old);
+	else
+		ports_forget_vlans(g->ports, old);
 	pthread_mutex_unlock(&g->control.lock);
 	if (rc < 0)
 		return rc;

@@ -262,21 +262,25 @@ static uint16_t poll_queue(struct loop *l, struct loop_queue *q, uint16_t *kept)
 {
 	struct rte_mbuf *m[LOOP_BURST];
 	const uint16_t taken = rte_eth_rx_burst(l->ports[q->port].id, q->queue, m, LOOP_BURST);
+	const struct vlan_map *vlans;
+	uint64_t flags;
 	uint16_t n = taken;
 
 	if (n == 0)
 		return 0;
+	vlans = atomic_load_explicit(&q->vlans, memory_order_acquire);
+	flags = atomic_load_explicit(&q->mbuf_flags, memory_order_relaxed);
 	q->bursts[rte_fls_u32(n) - 1]++;
 	// Compared first: a store to a location that the driver has just written takes some ten
 	// cycles.
 	for (uint16_t f = 0; f < n; f++) {
 		if (unlikely(m[f]->port != q->port))
 			m[f]->port = q->port;
-		if (unlikely((m[f]->ol_flags & ~q->mbuf_flags) != 0))
-			m[f]->ol_flags &= q->mbuf_flags;
+		if (unlikely((m[f]->ol_flags & ~flags) != 0))
+			m[f]->ol_flags &= flags;
 	}
-	if (unlikely(q->vlans != NULL))
-		n = vlan_receive(l->worker, q->vlans, m, n);
+	if (unlikely(vlans != NULL))
+		n = vlan_receive(l->worker, vlans, m, n);
 	if (unlikely(q->lacks_checksums))
 		rx_checksum_complete(l->worker, m, n);
 	if (unlikely(l->worker->fanout != NULL))

@@ -37,11 +37,13 @@ struct loop_queue {
 	uint16_t port; // gateway's number
 	uint16_t queue;
 	bool spread; // the port has fewer queues than there are workers: its flows are handed over
-	bool has_inactive;            // members of the port that are not active may receive frames
-	bool lacks_checksums;         // of frames of senders on this machine: see rx_checksum.h
-	uint64_t mbuf_flags;          // of a received frame those of ol_flags that stay
-	const struct vlan_map *vlans; // of the device; NULL: all its frames are the port's
-	uint64_t bursts[LOOP_SIZES];  // written by the worker, read by the control thread
+	bool has_inactive;    // members of the port that are not active may receive frames
+	bool lacks_checksums; // of frames of senders on this machine: see rx_checksum.h
+	// Written by the control thread, also while the worker runs: of a received frame those of
+	// ol_flags that stay; and the VLANs of the device, NULL: all its frames are the port's.
+	_Atomic uint64_t mbuf_flags;
+	const struct vlan_map *_Atomic vlans;
+	uint64_t bursts[LOOP_SIZES]; // written by the worker, read by the control thread
 };
 
 struct loop {
@@ -97,6 +99,10 @@ void loops_idle(struct loop *const loops[], unsigned int n, enum conf_idle way);
 // is not open any more. Control thread.
 void loop_queues_add(struct loop *l, uint16_t port);
 void loop_queues_remove(struct loop *l, uint16_t port);
+
+// Lets the worker look at the tags of ports that have got their first VLAN. Control thread, while
+// the worker runs.
+void loop_vlans_follow(struct loop *l);
 
 // The body of the worker's thread; arg is a struct loop.
 int loop_run(void *arg);

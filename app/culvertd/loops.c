@@ -39,6 +39,13 @@ static bool lacks_checksums(const struct port *p)
 	return p->is_attached || (p->offloads.mbuf_flags & RTE_MBUF_F_RX_LRO) != 0;
 }
 
+// Some devices remove tags without being asked.
+static uint64_t mbuf_flags(const struct port *p)
+{
+	return p->offloads.mbuf_flags |
+	       (p->vlans != NULL ? RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED : 0);
+}
+
 int loops_assign(struct loop *const loops[], unsigned int n, const struct port ports[],
 	unsigned int n_ports, unsigned int n_sas, struct rte_rcu_qsbr *qsbr)
 {
@@ -56,7 +63,7 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 				.queue = q,
 				.spread = ports[p].n_rx < n,
 				.has_inactive = port_has_members(&ports[p], CONF_ACTIVE_BACKUP),
-				.mbuf_flags = ports[p].offloads.mbuf_flags,
+				.mbuf_flags = mbuf_flags(&ports[p]),
 				.lacks_checksums = lacks_checksums(&ports[p]),
 				.vlans = ports[p].vlans};
 		}
@@ -115,7 +122,7 @@ void loop_queues_add(struct loop *l, uint16_t port)
 	for (unsigned int i = 0; i < l->n_rx; i++) {
 		if (l->rx[i].port != port)
 			continue;
-		l->rx[i].mbuf_flags = p->offloads.mbuf_flags;
+		atomic_store_explicit(&l->rx[i].mbuf_flags, mbuf_flags(p), memory_order_relaxed);
 		l->rx[i].lacks_checksums = lacks_checksums(p);
 		if (l->idle.way == CONF_IDLE_INTERRUPT)
 			idle_queue_add(&l->idle, p->id, l->rx[i].queue);
@@ -128,4 +135,15 @@ void loop_queues_remove(struct loop *l, uint16_t port)
 		if (l->idle.way == CONF_IDLE_INTERRUPT && l->rx[i].port == port)
 			rte_eth_dev_rx_intr_ctl_q(l->ports[port].id, l->rx[i].queue, l->idle.epoll,
 				RTE_INTR_EVENT_DEL, NULL);
+}
+
+void loop_vlans_follow(struct loop *l)
+{
+	for (unsigned int i = 0; i < l->n_rx; i++) {
+		const struct port *p = &l->ports[l->rx[i].port];
+
+		// In this order: who sees the VLANs keeps the flags.
+		atomic_store_explicit(&l->rx[i].mbuf_flags, mbuf_flags(p), memory_order_relaxed);
+		atomic_store_explicit(&l->rx[i].vlans, p->vlans, memory_order_release);
+	}
 }

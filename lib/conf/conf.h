@@ -360,6 +360,9 @@ bool conf_prefixes_meet(const struct conf_prefixes *a, const struct conf_prefixe
 // The port with the name; NULL: there is none.
 const struct conf_port *conf_port_named(const struct conf *c, const char *name);
 
+// Whether a reload may add a VLAN of the port, which has a device.
+bool conf_port_may_have_vlans(const struct conf_port *p);
+
 // Index of the port that has this address. -1 if there is none.
 int conf_own_port(const struct conf *c, const struct ip_addr *a);
 

@@ -41,7 +41,7 @@ void conf_check_member(
 // make interfaces.
 void conf_check_first_host(struct conf_reader *r);
 
-// Refuses the first VLAN of a device that was opened without one.
+// Refuses the first VLAN of a port with members or tso that was opened without one.
 void conf_check_first_vlan(struct conf_reader *r, const struct conf *running);
 
 // Orders ports by number: that of the port with the same name in the configuration that is to be

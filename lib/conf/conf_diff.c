@@ -229,7 +229,7 @@ static void diff_item(struct diff *d, const struct conf_side *from, const struct
 }
 
 // Whether settings of an item that need a restart do: those of a port do not if it is a VLAN of a
-// device that receives tags.
+// device that can receive tags.
 static bool needs_restart(const struct diff *d, const struct conf_side *s, unsigned int i)
 {
 	const struct conf_port *port, *parent;
@@ -238,7 +238,7 @@ static bool needs_restart(const struct diff *d, const struct conf_side *s, unsig
 		return conf_kind_needs_restart(s->kind);
 	port = (const struct conf_port *)s->items + i;
 	parent = conf_port_named(d->from, port->parent_name);
-	return parent == NULL || !parent->takes_vlans;
+	return parent == NULL || !conf_port_may_have_vlans(parent);
 }
 
 // An item of the newer configuration, which the older one has as well or not.

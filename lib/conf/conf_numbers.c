@@ -118,16 +118,22 @@ static void numbers_choose(struct conf_reader *r, unsigned int number[], const s
 	atomic_init(&r->c->ports_leaving, leaving | (had & ~has));
 }
 
-// Whether frames with tags are received is decided when the device is opened.
 static void parents_follow(struct conf_reader *r, const struct conf *running)
 {
 	struct conf *c = r->c;
 
+	for (unsigned int i = 0; running != NULL && i < RTE_MIN(c->n_ports, running->n_ports); i++)
+		c->ports[i].takes_vlans = running->ports[i].takes_vlans;
 	for (unsigned int i = 0; i < c->n_ports; i++)
-		if (running == NULL && c->ports[i].vlan != 0)
+		if (c->ports[i].vlan != 0)
 			c->ports[c->ports[i].parent].takes_vlans = true;
-		else if (running != NULL && i < running->n_ports)
-			c->ports[i].takes_vlans = running->ports[i].takes_vlans;
+}
+
+// Workers remove the tags that a device leaves, except from large segments, and members of a port
+// filter VLANs as they were opened.
+bool conf_port_may_have_vlans(const struct conf_port *p)
+{
+	return p->takes_vlans || (p->n_members == 0 && !p->tso);
 }
 
 void conf_check_first_vlan(struct conf_reader *r, const struct conf *running)
@@ -140,9 +146,10 @@ void conf_check_first_vlan(struct conf_reader *r, const struct conf *running)
 		const struct conf_port *parent =
 			s != NULL ? conf_port_named(running, port[i].parent_name) : NULL;
 
-		if (parent != NULL && parent->vlan == 0 && !parent->takes_vlans)
-			conf_err(r, s, "port \"%s\" has not had a VLAN yet, needs a restart",
-				parent->name);
+		if (parent != NULL && parent->vlan == 0 && !conf_port_may_have_vlans(parent))
+			conf_err(r, s,
+				"port \"%s\" with %s has not had a VLAN yet, needs a restart",
+				parent->name, parent->tso ? "tso" : "members");
 	}
 }
 

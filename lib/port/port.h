@@ -109,9 +109,14 @@ void port_close(const struct port *p);
 // Control thread.
 int ports_add_vlans(struct port ports[], const struct conf *conf);
 
-// Prepares the port of a VLAN that a configuration adds, before workers get its snapshot. Its
-// number is free. Control thread.
-void port_prepare_vlan(struct port ports[], const struct conf_port *c, unsigned int number);
+// Prepares the port of a VLAN that a configuration adds, before workers get its snapshot, and its
+// parent if that has had none. Its number is free. Returns 0 or -ENOMEM. With the gateway's lock.
+// Control thread.
+int port_prepare_vlan(struct port ports[], const struct conf_port *c, unsigned int number);
+
+// After a configuration was not replaced: takes from the ports of the running one the preparations
+// for a first VLAN. With the gateway's lock. Control thread.
+void ports_forget_vlans(struct port ports[], const struct conf *conf);
 
 // After the configuration of the ports was replaced: each VLAN of it receives, others do not. The
 // device thread calls port_vlans_set() next. With the gateway's lock. Control thread.

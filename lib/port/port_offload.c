@@ -38,7 +38,6 @@ static uint64_t tx_offloads(const struct port_use *use)
 	       (use->has_vlans ? RTE_ETH_TX_OFFLOAD_VLAN_INSERT : 0);
 }
 
-// Some devices remove tags without being asked.
 static uint64_t mbuf_flags(const struct port_use *use, const struct port_offloads *o)
 {
 	uint64_t flags = RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL; // whose memory it is
@@ -46,8 +45,6 @@ static uint64_t mbuf_flags(const struct port_use *use, const struct port_offload
 	flags |= RTE_MBUF_F_RX_L4_CKSUM_MASK; // nobody reads it
 	if (use->tso)
 		flags |= RTE_MBUF_F_RX_LRO;
-	if (use->has_vlans)
-		flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
 	if ((o->rx & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM) != 0)
 		flags |= RTE_MBUF_F_RX_IP_CKSUM_MASK;
 	// Read where workers outnumber queues. A hash of addresses alone would give all SAs of a

@@ -21,7 +21,8 @@ struct port_offloads {
 	uint64_t rss;    // fields that frames are distributed by, RTE_ETH_RSS_*; 0: not by RSS
 	// The ol_flags of a received frame that are kept: the trusted ones, and flags that drivers
 	// set unasked and no code reads. The others belong to offloads that the device was not
-	// asked for, so that the writer of the buffer could forge them.
+	// asked for, so that the writer of the buffer could forge them. Those of tags are kept as
+	// well while the port has VLANs, which may begin later.
 	uint64_t mbuf_flags;
 };
 

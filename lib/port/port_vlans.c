@@ -39,6 +39,25 @@ static bool is_in_filter(const struct port *p, uint16_t vlan)
 	return false;
 }
 
+// The filter of a device that was opened without VLANs: some discard all tags until it is set.
+static int filter_begin(struct port *p)
+{
+	struct rte_eth_dev_info info;
+	int rc;
+
+	if (p->vlans == NULL || p->bond != NULL ||
+		(p->offloads.rx & RTE_ETH_RX_OFFLOAD_VLAN_FILTER) != 0)
+		return 0;
+	rc = rte_eth_dev_info_get(p->id, &info);
+	if (rc < 0 || (info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_FILTER) == 0)
+		return rc;
+	rc = rte_eth_dev_set_vlan_offload(
+		p->id, rte_eth_dev_get_vlan_offload(p->id) | RTE_ETH_VLAN_FILTER_OFFLOAD);
+	if (rc == 0)
+		p->offloads.rx |= RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
+	return rc;
+}
+
 int port_vlan_filters_set(struct port *p, const struct conf *conf)
 {
 	unsigned int kept = 0;
@@ -79,9 +98,28 @@ static struct vlan_map *vlan_map_new(const struct port *p, uint16_t number)
 	return map;
 }
 
-void port_prepare_vlan(struct port ports[], const struct conf_port *c, unsigned int number)
+static int parent_prepare(struct port ports[], unsigned int number)
+{
+	struct port *parent = &ports[number];
+
+	if (parent->vlans == NULL)
+		parent->vlans = vlan_map_new(parent, (uint16_t)number);
+	return parent->vlans != NULL ? 0 : -ENOMEM;
+}
+
+int port_prepare_vlan(struct port ports[], const struct conf_port *c, unsigned int number)
 {
 	ports[number] = (struct port){.parent = &ports[c->parent], .vlan = c->vlan};
+	return parent_prepare(ports, c->parent);
+}
+
+void ports_forget_vlans(struct port ports[], const struct conf *conf)
+{
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		if (!conf->ports[i].takes_vlans) {
+			free(ports[i].vlans);
+			ports[i].vlans = NULL;
+		}
 }
 
 // The VLANs of a port, as workers look them up.
@@ -119,15 +157,9 @@ int ports_add_vlans(struct port ports[], const struct conf *conf)
 {
 	for (unsigned int i = 0; i < conf->n_ports; i++) {
 		const struct conf_port *c = &conf->ports[i];
-		struct port *parent = &ports[c->parent];
 
-		if (c->vlan == 0)
-			continue;
-		if (parent->vlans == NULL)
-			parent->vlans = vlan_map_new(parent, (uint16_t)c->parent);
-		if (parent->vlans == NULL)
+		if (c->vlan != 0 && port_prepare_vlan(ports, c, i) < 0)
 			return -ENOMEM;
-		port_prepare_vlan(ports, c, i);
 	}
 	ports_follow_vlans(ports, conf);
 	return 0;
@@ -135,8 +167,10 @@ int ports_add_vlans(struct port ports[], const struct conf *conf)
 
 void port_vlans_set(struct port *p, const struct conf *conf)
 {
-	int rc = port_vlan_filters_set(p, conf);
+	int rc = filter_begin(p);
 
+	if (rc == 0)
+		rc = port_vlan_filters_set(p, conf);
 	if (rc == 0 && port_needs_all_groups(conf, p->conf))
 		rc = port_listen_to_all(p);
 	if (rc < 0)

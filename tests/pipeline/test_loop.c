@@ -285,6 +285,40 @@ static void test_claims(void **state)
 	}
 }
 
+// A device that removes tags without being asked: when the port gets its first VLAN, the running
+// worker looks at them.
+static void test_first_vlan(void **state)
+{
+	static struct vlan_map map;
+	struct pair p;
+
+	(void)state;
+	memset(map.port, 0xff, sizeof(map.port)); // VLAN_NONE
+	for (unsigned int i = 0; i < 2; i++) {
+		struct rte_mbuf *m;
+		uint32_t flow = 0;
+
+		pair_start(&p);
+		loop_start(&p, 0);
+		p.ports[LAN].vlans = i == 0 ? NULL : &map;
+		loop_vlans_follow(p.loop[0]);
+		m = frame_of_flow(flow);
+		while (spread_frame(m, 2, &test_hash_key) != 0) {
+			rte_pktmbuf_free(m);
+			m = frame_of_flow(++flow);
+		}
+		m->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+		m->vlan_tci = 9;
+		send_to(loop_device, m);
+		await_buffers_in_use(0);
+		loop_end(&p, 0);
+		assert_int_equal(p.w[0]->counters.rx, 1);
+		assert_int_equal(p.w[0]->counters.drops[DROP_VLAN_UNKNOWN], i);
+		assert_int_equal(p.w[0]->counters.drops[DROP_NO_POLICY], 1 - i);
+		pair_stop(&p);
+	}
+}
+
 // Whether an event ends the wait of a worker. Every event counts once. A worker that sleeps does
 // not delay a reload, and reads no object that was replaced meanwhile (which the address sanitizer
 // sees).
@@ -351,6 +385,7 @@ int main(void)
 		pipeline_test(test_spread_anything),
 		pipeline_test(test_spread_by_device),
 		pipeline_test(test_claims),
+		pipeline_test(test_first_vlan),
 		pipeline_test(test_reload_asleep),
 		cmocka_unit_test(test_wake),
 	};

@@ -162,7 +162,7 @@ static void test_vlans_change(void **state)
 	port_open_ok(&ports[0], conf, 0);
 	assert_int_equal(ports_add_vlans(ports, conf), 0);
 	conf->n_ports = 3;
-	port_prepare_vlan(ports, &conf->ports[2], 2);
+	assert_int_equal(port_prepare_vlan(ports, &conf->ports[2], 2), 0);
 	assert_int_equal(ports[0].vlans->port[8], VLAN_NONE);     // not before there is a snapshot
 	conf->ports[1] = (struct conf_port){.unprotected = true}; // guests is removed
 	ports_follow_vlans(ports, conf);
@@ -174,6 +174,39 @@ static void test_vlans_change(void **state)
 	assert_ptr_equal(ports[2].conf, &conf->ports[2]);
 	assert_ptr_equal(port_device(&ports[1]), &ports[0]); // for frames in flight
 	port_vlans_set(&ports[0], conf);
+	port_close(&ports[0]);
+	port_free(&ports[0]);
+	conf_free(conf);
+}
+
+// The first VLAN of a device, and one whose configuration is discarded.
+static void test_first_vlan(void **state)
+{
+	struct conf *conf = ports_conf(
+		LAN "}, { name = \"guests\"; parent = \"lan\"; vlan = 7; side = \"protected\"; "
+		    "addresses = [ \"10.7.0.1/24\" ]; }");
+	struct port ports[2] = {0};
+
+	(void)state;
+	conf->n_ports = 1;
+	conf->ports[0].takes_vlans = false;
+	port_open_ok(&ports[0], conf, 0);
+	assert_int_equal(ports_add_vlans(ports, conf), 0);
+	assert_null(ports[0].vlans);
+	assert_int_equal(port_prepare_vlan(ports, &conf->ports[1], 1), 0);
+	ports_forget_vlans(ports, conf);
+	assert_null(ports[0].vlans);
+	assert_int_equal(port_prepare_vlan(ports, &conf->ports[1], 1), 0);
+	assert_int_equal(ports[0].vlans->port[0], 0);
+	assert_int_equal(ports[0].vlans->port[7], VLAN_NONE);
+	conf->n_ports = 2;
+	conf->ports[0].takes_vlans = true;
+	ports_follow_vlans(ports, conf);
+	assert_int_equal(ports[0].vlans->port[7], 1);
+	port_vlans_set(&ports[0], conf);
+	assert_false(ports_logged("VLANs"));
+	ports_forget_vlans(ports, conf);
+	assert_non_null(ports[0].vlans);
 	port_close(&ports[0]);
 	port_free(&ports[0]);
 	conf_free(conf);
@@ -366,6 +399,7 @@ int main(void)
 		cmocka_unit_test(test_too_many_queues),
 		cmocka_unit_test(test_vlans),
 		cmocka_unit_test(test_vlans_change),
+		cmocka_unit_test(test_first_vlan),
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_guest_addresses),
 		cmocka_unit_test(test_socket_in_use),

@@ -7,6 +7,12 @@
 #include "test.h"
 
 #define TRUNK "{ name = \"trunk\"; device = \"net_null0\"; addresses = [ \"10.0.0.1/24\" ]; }"
+#define SEGMENTS                                                                                   \
+	"{ name = \"trunk\"; device = \"net_vhost0,iface=/tmp/x\"; tso = true; addresses = [ "     \
+	"\"10.0.0.1/24\" ]; }"
+#define MEMBERS                                                                                    \
+	"{ name = \"trunk\"; members = [ \"net_tap0\", \"net_tap1\" ]; addresses = [ "             \
+	"\"10.0.0.1/24\" ]; }"
 #define VLAN(id, more)                                                                             \
 	"{ name = \"v" #id "\"; parent = \"trunk\"; vlan = " #id "; addresses = [ \"10." #id       \
 	".0.1/24\" ]; " more " }"
@@ -177,14 +183,36 @@ static void test_first_vlan(void **state)
 	struct conf *c = replace(NULL, PORTS(TRUNK));
 
 	(void)state;
-	refuse(c, PORTS(TRUNK ", " VLAN(10, "")),
-		"2: port \"v10\": parent: port \"trunk\" has not had a VLAN yet, needs a restart");
-	conf_free(c);
-	c = replace(NULL, PORTS(TRUNK ", " VLAN(10, "")));
+	assert_false(c->ports[0].takes_vlans);
+	c = replace(c, PORTS(TRUNK ", " VLAN(10, "")));
+	assert_true(c->ports[0].takes_vlans);
 	c = replace(c, PORTS(TRUNK)); // the device still receives tags
+	assert_true(c->ports[0].takes_vlans);
 	c->ports_leaving = 0;
 	c = replace(c, PORTS(TRUNK ", " VLAN(20, "")));
 	ports_are(c, "trunk v20");
+	conf_free(c);
+}
+
+// Ports that get VLANs with the start alone.
+static void test_first_vlan_refused(void **state)
+{
+	struct conf *c = replace(NULL, PORTS(SEGMENTS));
+
+	(void)state;
+	refuse(c, PORTS(SEGMENTS ", " VLAN(10, "")),
+		"2: port \"v10\": parent: port \"trunk\" with tso has not had a VLAN yet, needs a "
+		"restart");
+	conf_free(c);
+	c = replace(NULL, PORTS(SEGMENTS ", " VLAN(10, "")));
+	c = replace(c, PORTS(SEGMENTS ", " VLAN(10, "") ", " VLAN(20, "")));
+	ports_are(c, "trunk v10 v20");
+	conf_free(c);
+	c = replace(NULL, PORTS(MEMBERS));
+	refuse(c, PORTS(MEMBERS ", " VLAN(10, "")),
+		"2: port \"v10\": parent: port \"trunk\" with members has not had a VLAN yet, "
+		"needs a "
+		"restart");
 	conf_free(c);
 }
 
@@ -211,7 +239,9 @@ static void test_diff(void **state)
 	(void)state;
 	restarts_are(PORTS(TRUNK ", " VLAN(10, "") ", " VLAN(20, "")),
 		PORTS(VLAN(30, "") ", " VLAN(20, "mtu = 1400;") ", " TRUNK), "v30 v20.mtu v10 ");
-	restarts_are(PORTS(TRUNK), PORTS(TRUNK ", " VLAN(10, "")), "v10! ");
+	restarts_are(PORTS(TRUNK), PORTS(TRUNK ", " VLAN(10, "")), "v10 ");
+	restarts_are(PORTS(SEGMENTS), PORTS(SEGMENTS ", " VLAN(10, "")), "v10! ");
+	restarts_are(PORTS(MEMBERS), PORTS(MEMBERS ", " VLAN(10, "")), "v10! ");
 	restarts_are(PORTS(TRUNK ", " VLAN(10, "")),
 		PORTS(TRUNK ", " VLAN(10, "") ", { name = \"lan\"; device = \"net_null1\"; "
 					      "addresses = [ \"10.77.0.1/24\" ]; }"),
@@ -233,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_references),
 		cmocka_unit_test(test_no_number),
 		cmocka_unit_test(test_first_vlan),
+		cmocka_unit_test(test_first_vlan_refused),
 		cmocka_unit_test(test_diff),
 	};
 

@@ -37,8 +37,7 @@ static void test_nothing_offered(void **state)
 	(void)state;
 	assert_int_equal(o.rx, 0);
 	assert_int_equal(o.rss, 0);
-	assert_int_equal(
-		o.mbuf_flags, RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED | STAY | UNREAD);
+	assert_int_equal(o.mbuf_flags, STAY | UNREAD);
 }
 
 // No request of a peer reaches another device.
