@@ -90,8 +90,8 @@ void pair_renew(struct kernel *k)
 		return;
 	k->mutex->lock(k->mutex);
 	e = k->sas->ht.create_enumerator(&k->sas->ht);
-	while (e->enumerate(e, NULL, &sa))
-		sa->renew = sa->inbound && sa->name[0] != '\0';
+	while (e->enumerate(e, NULL, &sa)) // one that the gateway has lost may be marked already
+		sa->renew |= sa->inbound && sa->name[0] != '\0';
 	e->destroy(e);
 	k->mutex->unlock(k->mutex);
 	renew_later(k);
