@@ -173,8 +173,9 @@ lab_up()
 	local ns
 	for ns in ha ga gb hb; do
 		ip netns add "$lab_id-$ns"
-		# Router solicitations and multicast reports would appear among the packets counted.
-		on $ns sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+		# Router solicitations and multicast reports would appear among the packets counted. A namespace forwards IPv4
+		# if the machine did when it was made.
+		on $ns sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1 net.ipv4.ip_forward=0
 		ip -n "$lab_id-$ns" link set lo up
 	done
 	lab_link ha eth0 ga lan0

@@ -16,7 +16,7 @@ group_up()
 	local ns
 	for ns in ha ga gc gb hb sw; do
 		ip netns add "$lab_id-$ns"
-		on $ns sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+		on $ns sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1 net.ipv4.ip_forward=0
 		ip -n "$lab_id-$ns" link set lo up
 	done
 	for ns in lan wan; do
