@@ -126,11 +126,13 @@ static void test_too_many_queues(void **state)
 
 // --- VLANs, groups and guests ---
 
+#define GUESTS                                                                                     \
+	"{ name = \"guests\"; parent = \"lan\"; vlan = 7; side = \"protected\"; addresses = [ "    \
+	"\"10.7.0.1/24\" ]; }"
+
 static void test_vlans(void **state)
 {
-	struct conf *conf = ports_conf(
-		LAN "}, { name = \"guests\"; parent = \"lan\"; vlan = 7; side = \"protected\"; "
-		    "addresses = [ \"10.7.0.1/24\" ]; }");
+	struct conf *conf = ports_conf(LAN "}, " GUESTS);
 	struct port ports[2] = {0};
 
 	(void)state;
@@ -151,10 +153,9 @@ static void test_vlans(void **state)
 // VLANs that a reload adds and removes: workers look up the number of the port by the tag.
 static void test_vlans_change(void **state)
 {
-	struct conf *conf = ports_conf(
-		LAN "}, { name = \"guests\"; parent = \"lan\"; vlan = 7; side = \"protected\"; "
-		    "addresses = [ \"10.7.0.1/24\" ]; }, { name = \"office\"; parent = "
-		    "\"lan\"; vlan = 8; side = \"protected\"; addresses = [ \"10.8.0.1/24\" ]; }");
+	struct conf *conf =
+		ports_conf(LAN "}, " GUESTS ", { name = \"office\"; parent = \"lan\"; vlan = 8; "
+			       "side = \"protected\"; addresses = [ \"10.8.0.1/24\" ]; }");
 	struct port ports[3] = {0};
 
 	(void)state;
@@ -182,9 +183,7 @@ static void test_vlans_change(void **state)
 // The first VLAN of a device, and one whose configuration is discarded.
 static void test_first_vlan(void **state)
 {
-	struct conf *conf = ports_conf(
-		LAN "}, { name = \"guests\"; parent = \"lan\"; vlan = 7; side = \"protected\"; "
-		    "addresses = [ \"10.7.0.1/24\" ]; }");
+	struct conf *conf = ports_conf(LAN "}, " GUESTS);
 	struct port ports[2] = {0};
 
 	(void)state;
