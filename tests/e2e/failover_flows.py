@@ -69,15 +69,16 @@ class Datagram:
 
     async def ask(self, message):
         loop = asyncio.get_running_loop()
+        received = None # a task that is cancelled in the moment in which it has received loses the answer
         for _ in range(PATIENCE):
             await loop.sock_sendall(self.socket, message)
-            try:
-                while True:
-                    answer = await asyncio.wait_for(loop.sock_recv(self.socket, 100), 1)
-                    if answer.startswith(message + b" "): # no late one
-                        return answer
-            except asyncio.TimeoutError:
-                pass
+            while True:
+                received = received or asyncio.ensure_future(loop.sock_recv(self.socket, 100))
+                if not (await asyncio.wait([received], timeout=1))[0]:
+                    break
+                answer, received = received.result(), None
+                if answer.startswith(message + b" "): # no late one
+                    return answer
         return b""
 
 

@@ -4,7 +4,7 @@ import asyncio
 import signal
 import sys
 
-PATIENCE = 30  # seconds for an answer; nothing is repeated
+PATIENCE = 300 # seconds for an answer, also on a slow machine; nothing is repeated
 
 
 class Echo(asyncio.DatagramProtocol):
