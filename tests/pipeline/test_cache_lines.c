@@ -75,8 +75,8 @@ static void regions_free(void)
 	}
 }
 
-// Most of the memory is reserved for tables that grow. What has never been used is zero, as its
-// copy is.
+// Most of the memory is reserved for tables that grow. Pages never used are zero, as their
+// copies are.
 static const uint8_t *used_pages(const struct region *r)
 {
 	assert_int_equal(mincore(r->at, r->len, r->used), 0);

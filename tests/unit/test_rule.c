@@ -192,7 +192,7 @@ static void test_model(void **state)
 	unsigned long found = 0, matched = 0;
 
 	(void)state;
-	for (unsigned long round = 0; round < rounds(30); round++) {
+	for (unsigned long round = 0; round < rounds(20); round++) {
 		unsigned int n = sizes[round % COUNT_OF(sizes)];
 
 		for (unsigned int i = 0; i < n; i++)
@@ -428,7 +428,7 @@ static void test_many(void **state)
 	uint64_t seed = 7;
 
 	(void)state;
-	for (unsigned long round = 0; round < rounds(4); round++) {
+	for (unsigned long round = 0; round < rounds(2); round++) {
 		for (unsigned int i = 0; i < MANY; i++) {
 			uint32_t a = random_below(&seed, 65536), b = random_below(&seed, 65536);
 
