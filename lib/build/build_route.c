@@ -154,7 +154,8 @@ static uint16_t iface_number(const struct snapshot *s, unsigned int i)
 }
 
 // The networks of all ports and tunnels, the longest last: where two have the same broadcast
-// address, it counts.
+// address, it counts. Of several addresses in a network, the first is added last, as it is the
+// source.
 static unsigned int add_networks(
 	struct route *r, const struct nets *nets, const struct snapshot *s, const struct conf *conf)
 {
@@ -164,9 +165,10 @@ static unsigned int add_networks(
 		for (unsigned int i = 0; i < conf->n_ports + conf->n_tunnels; i++) {
 			const struct conf_iface_addr *a = conf_addrs(conf, i, &n_addrs);
 
-			for (; n_addrs-- > 0; a++)
-				if (a->net.len == len)
-					n += add_network(r + n, nets, a, iface_number(s, i));
+			while (n_addrs-- > 0)
+				if (a[n_addrs].net.len == len)
+					n += add_network(
+						r + n, nets, &a[n_addrs], iface_number(s, i));
 		}
 	return n;
 }
@@ -187,7 +189,7 @@ struct ip_addr build_source_towards(const struct conf_port *port, const struct i
 {
 	struct ip_addr other = port->addrs[0].addr;
 
-	for (unsigned int i = port->n_addrs; i-- > 0;) {
+	for (unsigned int i = 0; i < port->n_addrs; i++) {
 		const struct ip_addr *own = &port->addrs[i].addr;
 
 		if (ip_addr_family(own) != ip_addr_family(gateway))
@@ -195,7 +197,8 @@ struct ip_addr build_source_towards(const struct conf_port *port, const struct i
 		if (!ip_addr_is_link_local(gateway) &&
 			ip_prefix_contains(&port->addrs[i].net, gateway))
 			return *own;
-		if (!ip_addr_is_link_local(own) || ip_addr_family(&other) != ip_addr_family(own))
+		if (ip_addr_family(&other) != ip_addr_family(own) ||
+			(ip_addr_is_link_local(&other) && !ip_addr_is_link_local(own)))
 			other = *own;
 	}
 	return other;

@@ -325,6 +325,47 @@ static void test_error_by_v6(void **state)
 	gateway_free(g);
 }
 
+// The source of an error about a packet from there, in any address family.
+static void expect_source(struct gateway *g, const char *from, const char *source)
+{
+	const bool v4 = strchr(from, ':') == NULL;
+	struct ip_addr addr;
+	struct frame f =
+		v4 ? frame_ip(LAN, (struct ipv4)FROM_TO(from, "10.4.0.9", .ttl = 1))
+		   : frame_ip6(LAN, (struct ipv6)FROM_TO(from, "2001:db8:3::9", .hops = 1));
+
+	gateway_expect_drop(g, &f, DROP_TTL);
+	expect_all_sent(g, 1, LAN);
+	assert_int_equal(ip_addr_parse(&addr, source), 0);
+	assert_memory_equal(
+		frame_packet(&g->sent[0]) + (v4 ? 12 : 8), addr.b + (v4 ? 12 : 0), v4 ? 4 : 16);
+}
+
+// Of several addresses in a network, and towards a router outside of all, the first is the source:
+// deprecated ones come last (RFC 6724 5, rule 3).
+static void test_first_address_is_the_source(void **state)
+{
+	struct gateway *g = gateway_new(0,
+		"ports = ( { name = \"lan\"; device = \"net_null0\";"
+		" addresses = [ \"10.1.0.3/24\", \"10.1.0.1/24\", \"10.1.1.1/24\","
+		" \"2001:db8:1::3/64\", \"2001:db8:1::1/64\", \"2001:db8:2::1/64\" ]; } );"
+		"routes = ( { to = \"10.2.0.0/16\"; via = \"10.1.0.2\"; },"
+		" { to = \"10.3.0.0/16\"; via = \"10.1.1.2\"; },"
+		" { to = \"10.4.0.0/16\"; port = \"lan\"; },"
+		" { to = \"2001:db8:3::/48\"; via = \"fe80::2\"; port = \"lan\"; } );"
+		"policies = ( { name = \"all\"; action = \"bypass\"; } );");
+
+	(void)state;
+	expect_source(g, "10.1.0.5", "10.1.0.3");
+	expect_source(g, "10.2.0.5", "10.1.0.3");
+	expect_source(g, "10.3.0.5", "10.1.1.1");
+	expect_source(g, "10.4.0.5", "10.1.0.3");
+	expect_source(g, "2001:db8:1::5", "2001:db8:1::3");
+	expect_source(g, "2001:db8:2::5", "2001:db8:2::1");
+	expect_source(g, "2001:db8:3::5", "2001:db8:1::3");
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -339,6 +380,7 @@ int main(void)
 		pipeline_test(test_station_on_link),
 		pipeline_test(test_v4_by_v6),
 		pipeline_test(test_error_by_v6),
+		pipeline_test(test_first_address_is_the_source),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
