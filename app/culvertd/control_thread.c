@@ -108,9 +108,9 @@ static void place_format(char *buf, size_t size, const struct loop *l)
 	unsigned int place =
 		atomic_load_explicit(&l->heartbeat, memory_order_relaxed) & LOOP_PLACE_MASK;
 
-	if (place < l->n_rx)
+	if (place < loop_n_rx(l) && loop_queue_port(&l->rx[place]) != LOOP_NO_PORT)
 		snprintf(buf, size, "frames of port \"%s\" queue %u",
-			l->ports[l->rx[place].port].conf->name, l->rx[place].queue);
+			l->ports[loop_queue_port(&l->rx[place])].conf->name, l->rx[place].queue);
 	else
 		snprintf(buf, size, "%s",
 			place == LOOP_AT_RINGS ? "frames of other workers" : "idle");
@@ -210,6 +210,21 @@ static void io_queues_remove(void *arg, uint16_t port)
 		loop_queues_remove(g->loops[i], port);
 }
 
+static void io_queues_assign(void *arg, uint16_t port)
+{
+	const struct gateway *g = arg;
+
+	loops_queues_assign(g->loops, g->control.conf->n_workers, g->ports, port);
+}
+
+static void io_queues_forget(void *arg, uint16_t port)
+{
+	const struct gateway *g = arg;
+
+	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)
+		loop_queues_forget(g->loops[i], port);
+}
+
 static uint64_t io_refused(void *arg, uint16_t port)
 {
 	const struct gateway *g = arg;
@@ -223,6 +238,8 @@ static uint64_t io_refused(void *arg, uint16_t port)
 const struct reopen_io control_thread_reopen_io = {
 	.queues_add = io_queues_add,
 	.queues_remove = io_queues_remove,
+	.queues_assign = io_queues_assign,
+	.queues_forget = io_queues_forget,
 	.refused = io_refused,
 };
 

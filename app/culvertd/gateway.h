@@ -14,7 +14,8 @@
 struct gateway {
 	bool verbose; // by an argument, whatever log_level is
 	struct control control;
-	struct port ports[PORTS_MAX]; // by index of control.conf->ports
+	// By index of control.conf->ports; the last one is never open: see LOOP_NO_PORT.
+	struct port ports[PORTS_MAX + 1];
 	// The workers' counts for the number of a VLAN when the VLAN got that.
 	struct vlan_counters vlan_since[PORTS_MAX];
 	struct loop *loops[CONF_WORKERS_MAX];

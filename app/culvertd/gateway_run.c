@@ -275,7 +275,7 @@ static void gateway_stop(struct gateway *g)
 		_exit(EXIT_SUCCESS);
 	}
 	host_thread_close(g->host); // which the thread of devices uses
-	for (unsigned int i = 0; i < g->control.conf->n_ports; i++)
+	for (unsigned int i = 0; i < PORTS_MAX; i++)
 		port_free(&g->ports[i]);
 	for (unsigned int i = 0; i < g->control.conf->n_workers; i++)
 		loop_free(g->loops[i]);

@@ -216,7 +216,7 @@ bool collect_workers(void *view, const struct control *c, unsigned int i)
 	*v = (struct workers_view){
 		.worker = i,
 		.cpu = g->control.conf->worker_cpus[i],
-		.queues = l->n_rx,
+		.queues = loop_queues(l),
 		.idle = idle_names[l->idle.way],
 		.state = c->health.worker[i].stalled ? "stalled" : "running",
 		.stalled = c->health.worker[i].stalled,
@@ -231,20 +231,30 @@ bool collect_workers(void *view, const struct control *c, unsigned int i)
 	return true;
 }
 
+// The i-th queue of a worker; places of ports that were removed have none.
+static const struct loop_queue *queue_find(const struct loop *l, unsigned int i)
+{
+	const struct loop_queue *q = l->rx;
+
+	while (loop_queue_port(q) == LOOP_NO_PORT || i-- > 0)
+		q++;
+	return q;
+}
+
 bool collect_queues(void *view, const struct control *c, unsigned int i)
 {
 	const struct gateway *g = c->io_arg;
 	struct queues_view *v = view;
 	unsigned int w = 0;
 
-	while (w < g->control.conf->n_workers && i >= g->loops[w]->n_rx)
-		i -= g->loops[w++]->n_rx;
+	while (w < g->control.conf->n_workers && i >= loop_queues(g->loops[w]))
+		i -= loop_queues(g->loops[w++]);
 	if (w == g->control.conf->n_workers)
 		return false;
 
-	const struct loop_queue *q = &g->loops[w]->rx[i];
+	const struct loop_queue *q = queue_find(g->loops[w], i);
 
-	snprintf(v->port, sizeof(v->port), "%s", g->control.conf->ports[q->port].name);
+	snprintf(v->port, sizeof(v->port), "%s", g->control.conf->ports[loop_queue_port(q)].name);
 	v->worker = w;
 	v->queue = q->queue;
 	for (unsigned int s = 0; s < LOOP_SIZES; s++)

@@ -10,10 +10,9 @@
 #include "device_thread.h"
 #include "frozen.h"
 #include "group.h"
-#include "lists.h"
+#include "load_ports.h"
 #include "log.h"
 #include "metrics.h"
-#include "port_change.h"
 #include "stack_wipe.h"
 
 // The configuration that is loaded.
@@ -103,15 +102,18 @@ static void addresses_take(const struct control *c, struct conf *conf)
 
 static void *load_run(void *arg)
 {
-	const struct control *c = arg;
+	struct gateway *g = arg;
+	const struct control *c = &g->control;
 	char why[256];
+	bool good;
 
 	load.conf = load.make(c->conf, load.errors);
 	if (load.conf != NULL)
 		addresses_take(c, load.conf);
-	if (load.conf != NULL)
+	good = load.conf != NULL && load_ports_try(g, load.conf, load.errors);
+	if (good)
 		load.snapshot = configure_build(c, load.conf, why, sizeof(why));
-	if (load.conf != NULL && load.snapshot == NULL)
+	if (good && load.snapshot == NULL)
 		fprintf(load.errors, "cannot apply the configuration: %s\n", why);
 	stack_wipe(); // the C library keeps the stack for the next thread
 	atomic_store_explicit(&load.ready, true, memory_order_release);
@@ -129,7 +131,7 @@ int load_begin(void *gateway, request_make *make, bool new_keys, bool back, FILE
 	load.conf = NULL;
 	load.snapshot = NULL;
 	atomic_store_explicit(&load.ready, false, memory_order_relaxed);
-	if (pthread_create(&load.thread, NULL, load_run, &g->control) != 0) {
+	if (pthread_create(&load.thread, NULL, load_run, g) != 0) {
 		fputs("out of memory for the thread that loads the configuration\n", errors);
 		load.errors = NULL;
 		return -EAGAIN;
@@ -138,47 +140,19 @@ int load_begin(void *gateway, request_make *make, bool new_keys, bool back, FILE
 	return 0;
 }
 
-static int ports_prepare(struct gateway *g, const struct conf *conf)
-{
-	int rc = 0;
-
-	port_change_prepare(&g->control, conf);
-	for (unsigned int i = 0; i < conf->n_ports && rc == 0; i++) {
-		if (conf_port_is_free(&conf->ports[i]) ||
-			(i < g->control.conf->n_ports &&
-				!conf_port_is_free(&g->control.conf->ports[i])))
-			continue;
-		rc = port_prepare_vlan(g->ports, &conf->ports[i], i);
-		g->vlan_since[i] = lists_vlan_counters(g, i);
-	}
-	return rc;
-}
-
-static void ports_follow(struct gateway *g, const struct conf *former)
-{
-	struct conf *conf = g->control.conf;
-
-	for (unsigned int i = 0; i < conf->n_ports; i++)
-		g->ports[i].conf = &conf->ports[i];
-	ports_follow_vlans(g->ports, conf);
-	for (unsigned int i = 0; i < conf->n_workers; i++)
-		loop_vlans_follow(g->loops[i]);
-	port_change_follow(&g->control, former);
-}
-
 static int replace(struct gateway *g)
 {
 	struct conf *old = g->control.conf;
 	int rc;
 
 	pthread_mutex_lock(&g->control.lock);
-	rc = ports_prepare(g, load.conf);
+	rc = load_ports_prepare(g, load.conf);
 	if (rc == 0)
 		rc = configure_replace(&g->control, load.conf, load.snapshot, gateway_now_ms());
 	if (rc == 0)
-		ports_follow(g, old);
+		load_ports_follow(g, old);
 	else
-		ports_forget_vlans(g->ports, old);
+		load_ports_forget(g, load.conf);
 	pthread_mutex_unlock(&g->control.lock);
 	if (rc < 0)
 		return rc;
@@ -230,10 +204,14 @@ static int apply(struct gateway *g)
 	return rc;
 }
 
-static void load_discard(void)
+// A device that does not answer may still be opened with the configuration.
+static void load_discard(const struct gateway *g)
 {
 	build_snapshot_free(load.snapshot);
-	conf_free(load.conf);
+	if (load.conf == NULL)
+		return;
+	load_ports_discard(g, load.conf);
+	discard_aside(load.conf);
 }
 
 int load_finish(void *gateway)
@@ -246,7 +224,7 @@ int load_finish(void *gateway)
 	pthread_join(load.thread, NULL);
 	rc = apply(g);
 	if (rc < 0)
-		load_discard();
+		load_discard(g);
 	load.errors = NULL;
 	return rc;
 }
@@ -261,7 +239,7 @@ void load_stop(struct gateway *g)
 	if (load.errors == NULL)
 		return;
 	pthread_join(load.thread, NULL);
-	load_discard();
+	load_discard(g);
 	load.errors = NULL;
 	pthread_mutex_lock(&g->control.lock);
 	g->control.loading = false;

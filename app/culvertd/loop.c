@@ -258,10 +258,12 @@ static uint16_t keep_owned(
 }
 
 // Takes a burst from a queue. Returns how many frames; *kept: those not given to other workers.
-static uint16_t poll_queue(struct loop *l, struct loop_queue *q, uint16_t *kept)
+static uint16_t poll_queue(
+	struct loop *l, struct loop_queue *q, const struct port *p, uint16_t *kept)
 {
 	struct rte_mbuf *m[LOOP_BURST];
-	const uint16_t taken = rte_eth_rx_burst(l->ports[q->port].id, q->queue, m, LOOP_BURST);
+	const uint16_t port = loop_queue_port(q); // stays while it is open
+	const uint16_t taken = rte_eth_rx_burst(p->id, q->queue, m, LOOP_BURST);
 	const struct vlan_map *vlans;
 	uint64_t flags;
 	uint16_t n = taken;
@@ -274,8 +276,8 @@ static uint16_t poll_queue(struct loop *l, struct loop_queue *q, uint16_t *kept)
 	// Compared first: a store to a location that the driver has just written takes some ten
 	// cycles.
 	for (uint16_t f = 0; f < n; f++) {
-		if (unlikely(m[f]->port != q->port))
-			m[f]->port = q->port;
+		if (unlikely(m[f]->port != port))
+			m[f]->port = port;
 		if (unlikely((m[f]->ol_flags & ~flags) != 0))
 			m[f]->ol_flags &= flags;
 	}
@@ -296,13 +298,15 @@ static uint16_t poll_queue(struct loop *l, struct loop_queue *q, uint16_t *kept)
 static unsigned int poll_shared(struct loop *l, struct loop_queue *q)
 {
 	unsigned int work = 0, bursts = 0;
+	const struct port *p;
 	uint16_t n, kept;
 
 	do {
-		// A pass may have waited, and the port been closed meanwhile.
-		if (!fanout_has_room(l->worker) || !port_is_open(&l->ports[q->port]))
+		// A pass may have waited, and the port been closed or removed meanwhile.
+		p = &l->ports[loop_queue_port(q)];
+		if (!fanout_has_room(l->worker) || !port_is_open(p))
 			break;
-		n = poll_queue(l, q, &kept);
+		n = poll_queue(l, q, p, &kept);
 		work += n;
 		bursts++;
 	} while (n == LOOP_BURST && kept < n && fanout_is_short(l->worker, bursts));
@@ -311,21 +315,23 @@ static unsigned int poll_shared(struct loop *l, struct loop_queue *q)
 
 static unsigned int poll_ports(struct loop *l)
 {
+	const unsigned int n = loop_n_rx(l);
 	unsigned int work = 0;
 	uint16_t kept;
 
-	for (unsigned int i = 0; i < l->n_rx; i++) {
+	for (unsigned int i = 0; i < n; i++) {
 		struct loop_queue *q = &l->rx[i];
+		const struct port *p = &l->ports[loop_queue_port(q)];
 
 		beat(l, i);
-		if (unlikely(!port_is_open(&l->ports[q->port])))
+		if (unlikely(!port_is_open(p)))
 			continue;
 		if (unlikely(q->has_inactive))
-			bond_discard_inactive(&l->ports[q->port], q->port, q->queue, l->worker);
+			bond_discard_inactive(p, loop_queue_port(q), q->queue, l->worker);
 		if (unlikely(l->worker->fanout != NULL))
 			work += poll_shared(l, q);
 		else
-			work += poll_queue(l, q, &kept);
+			work += poll_queue(l, q, p, &kept);
 	}
 	return work;
 }
@@ -367,23 +373,30 @@ static unsigned int poll_rings(struct loop *l)
 	return work;
 }
 
+// Of the queues of all open ports.
+static void interrupts_set(const struct loop *l, int (*set)(uint16_t ethdev, uint16_t queue))
+{
+	for (unsigned int i = 0; i < loop_n_rx(l); i++) {
+		const struct port *p = &l->ports[loop_queue_port(&l->rx[i])];
+
+		if (port_is_open(p))
+			set(p->id, l->rx[i].queue);
+	}
+}
+
 // Frames received before interrupts were armed raise none: polls once more. Returns how many.
 static unsigned int wait_for_interrupts(struct loop *l, unsigned int rounds)
 {
 	unsigned int work;
 
-	for (unsigned int i = 0; i < l->n_rx; i++)
-		if (port_is_open(&l->ports[l->rx[i].port]))
-			rte_eth_dev_rx_intr_enable(l->ports[l->rx[i].port].id, l->rx[i].queue);
+	interrupts_set(l, rte_eth_dev_rx_intr_enable);
 	idle_announce(&l->idle);
 	work = poll_ports(l) + poll_rings(l);
 	rte_rcu_qsbr_quiescent(l->qsbr, l->worker->id);
 	if (work == 0)
 		wait(l, rounds);
 	idle_renounce(&l->idle);
-	for (unsigned int i = 0; i < l->n_rx; i++)
-		if (port_is_open(&l->ports[l->rx[i].port]))
-			rte_eth_dev_rx_intr_disable(l->ports[l->rx[i].port].id, l->rx[i].queue);
+	interrupts_set(l, rte_eth_dev_rx_intr_disable);
 	return work;
 }
 

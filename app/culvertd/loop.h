@@ -17,7 +17,8 @@
 #include "worker.h"
 
 #define LOOP_QUEUES_MAX 64
-#define LOOP_BURST      64 // frames taken from a queue at once
+#define LOOP_NO_PORT    PORTS_MAX // of a queue whose port was removed: never open
+#define LOOP_BURST      64        // frames taken from a queue at once
 // Bursts are counted by size: 1, 2 to 3, 4 to 7, 8 to 15, 16 to 31, 32 to 63, 64.
 #define LOOP_SIZES 7
 
@@ -34,7 +35,9 @@ enum loop_phase {
 #define LOOP_AT_REST    0xffu
 
 struct loop_queue {
-	uint16_t port; // gateway's number
+	// Gateway's number. Written by the control thread, also while the worker runs. The other
+	// fields are those of this port when it is open.
+	_Atomic uint16_t port;
 	uint16_t queue;
 	bool spread; // the port has fewer queues than there are workers: its flows are handed over
 	bool has_inactive;    // members of the port that are not active may receive frames
@@ -54,8 +57,9 @@ struct loop {
 	struct rte_rcu_qsbr *qsbr;
 	struct loop *const *peers; // all loops, by worker
 	const struct port *ports;
-	unsigned int n_workers, n_rx;
-	uint16_t lacp[PORTS_MAX]; // ports whose LACP frames it sends
+	unsigned int n_workers;
+	_Atomic unsigned int n_rx; // never fewer; written by the control thread
+	uint16_t lacp[PORTS_MAX];  // ports whose LACP frames it sends
 	unsigned int n_lacp;
 	struct idle idle;
 
@@ -78,6 +82,16 @@ struct loop {
 	_Atomic enum loop_phase phase __rte_cache_aligned; // written by the control thread
 };
 
+static inline uint16_t loop_queue_port(const struct loop_queue *q)
+{
+	return atomic_load_explicit(&q->port, memory_order_relaxed);
+}
+
+static inline unsigned int loop_n_rx(const struct loop *l)
+{
+	return atomic_load_explicit(&l->n_rx, memory_order_acquire);
+}
+
 // Makes the loop of a worker, and takes ownership of the worker. Queues are added by
 // loops_assign(). Returns NULL with errno ENOMEM.
 struct loop *loop_new(struct worker *w);
@@ -94,6 +108,22 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 // that, it is logged, and the worker sleeps for short times instead. Control thread, before they
 // run.
 void loops_idle(struct loop *const loops[], unsigned int n, enum conf_idle way);
+
+// Gives the loops the queues of a port that was added, a queue to the one with the fewest. The port
+// is closed, and no worker has been between two passes without seeing that. Control thread, while
+// they run.
+void loops_queues_assign(
+	struct loop *const loops[], unsigned int n, const struct port ports[], uint16_t port);
+
+// Whether there is room for that many queues more. Control thread.
+bool loops_have_room(struct loop *const loops[], unsigned int n, unsigned int n_queues);
+
+// Takes the queues of a port that is removed. It is closed, as above. Control thread, while they
+// run.
+void loop_queues_forget(struct loop *l, uint16_t port);
+
+// How many queues the worker polls. Control thread.
+unsigned int loop_queues(const struct loop *l);
 
 // Prepares the worker for the device of a port, before the port is open; the opposite for one that
 // is not open any more. Control thread.

@@ -4,6 +4,7 @@
 #include "loop.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "bond_queue.h"
 #include "fanout.h"
@@ -46,27 +47,81 @@ static uint64_t mbuf_flags(const struct port *p)
 	       (p->vlans != NULL ? RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED : 0);
 }
 
+unsigned int loop_queues(const struct loop *l)
+{
+	unsigned int queues = 0;
+
+	for (unsigned int i = 0; i < loop_n_rx(l); i++)
+		queues += loop_queue_port(&l->rx[i]) != LOOP_NO_PORT;
+	return queues;
+}
+
+bool loops_have_room(struct loop *const loops[], unsigned int n, unsigned int n_queues)
+{
+	for (unsigned int i = 0; i < n; i++)
+		n_queues += loop_queues(loops[i]);
+	return n_queues <= n * LOOP_QUEUES_MAX;
+}
+
+static struct loop *loop_with_fewest(struct loop *const loops[], unsigned int n)
+{
+	struct loop *fewest = loops[0];
+
+	for (unsigned int i = 1; i < n; i++)
+		if (loop_queues(loops[i]) < loop_queues(fewest))
+			fewest = loops[i];
+	return fewest;
+}
+
+// A place without a port, or a new one, which the worker does not look at yet.
+static struct loop_queue *place_find(struct loop *l)
+{
+	unsigned int i = 0;
+
+	while (i < loop_n_rx(l) && loop_queue_port(&l->rx[i]) != LOOP_NO_PORT)
+		i++;
+	return &l->rx[i];
+}
+
+void loops_queues_assign(
+	struct loop *const loops[], unsigned int n, const struct port ports[], uint16_t port)
+{
+	const struct port *p = &ports[port];
+
+	for (uint16_t i = 0; i < p->n_rx; i++) {
+		struct loop *l = loop_with_fewest(loops, n);
+		struct loop_queue *q = place_find(l);
+		const unsigned int place = (unsigned int)(q - l->rx);
+
+		q->queue = i;
+		q->spread = p->n_rx < n;
+		q->has_inactive = port_has_members(p, CONF_ACTIVE_BACKUP);
+		q->lacks_checksums = lacks_checksums(p);
+		atomic_store_explicit(&q->mbuf_flags, mbuf_flags(p), memory_order_relaxed);
+		atomic_store_explicit(&q->vlans, p->vlans, memory_order_relaxed);
+		memset(q->bursts, 0, sizeof(q->bursts));
+		atomic_store_explicit(&q->port, port, memory_order_relaxed);
+		if (place == loop_n_rx(l))
+			atomic_store_explicit(&l->n_rx, place + 1, memory_order_release);
+	}
+}
+
+void loop_queues_forget(struct loop *l, uint16_t port)
+{
+	for (unsigned int i = 0; i < loop_n_rx(l); i++)
+		if (loop_queue_port(&l->rx[i]) == port)
+			atomic_store_explicit(&l->rx[i].port, LOOP_NO_PORT, memory_order_relaxed);
+}
+
 int loops_assign(struct loop *const loops[], unsigned int n, const struct port ports[],
 	unsigned int n_ports, unsigned int n_sas, struct rte_rcu_qsbr *qsbr)
 {
-	unsigned int next = 0;
-
 	for (unsigned int p = 0; p < n_ports; p++) {
 		if (port_has_members(&ports[p], CONF_LACP))
 			loops[0]->lacp[loops[0]->n_lacp++] = (uint16_t)p;
-		for (uint16_t q = 0; q < ports[p].n_rx; q++) {
-			struct loop *l = loops[next++ % n];
-
-			if (l->n_rx == LOOP_QUEUES_MAX)
-				return -E2BIG;
-			l->rx[l->n_rx++] = (struct loop_queue){.port = (uint16_t)p,
-				.queue = q,
-				.spread = ports[p].n_rx < n,
-				.has_inactive = port_has_members(&ports[p], CONF_ACTIVE_BACKUP),
-				.mbuf_flags = mbuf_flags(&ports[p]),
-				.lacks_checksums = lacks_checksums(&ports[p]),
-				.vlans = ports[p].vlans};
-		}
+		if (!loops_have_room(loops, n, ports[p].n_rx))
+			return -E2BIG;
+		loops_queues_assign(loops, n, ports, (uint16_t)p);
 	}
 	for (unsigned int i = 0; i < n; i++) {
 		loops[i]->qsbr = qsbr;
@@ -80,9 +135,9 @@ int loops_assign(struct loop *const loops[], unsigned int n, const struct port p
 // With interrupts: arms the receive interrupt of every queue for the worker.
 static int queues_add(struct loop *l)
 {
-	for (unsigned int i = 0; i < l->n_rx; i++) {
-		const struct conf_port *c = l->ports[l->rx[i].port].conf;
-		const struct port *p = &l->ports[l->rx[i].port];
+	for (unsigned int i = 0; i < loop_n_rx(l); i++) {
+		const struct port *p = &l->ports[loop_queue_port(&l->rx[i])];
+		const struct conf_port *c = p->conf;
 		int rc;
 
 		if (!port_is_open(p))
@@ -119,8 +174,8 @@ void loop_queues_add(struct loop *l, uint16_t port)
 {
 	const struct port *p = &l->ports[port];
 
-	for (unsigned int i = 0; i < l->n_rx; i++) {
-		if (l->rx[i].port != port)
+	for (unsigned int i = 0; i < loop_n_rx(l); i++) {
+		if (loop_queue_port(&l->rx[i]) != port)
 			continue;
 		atomic_store_explicit(&l->rx[i].mbuf_flags, mbuf_flags(p), memory_order_relaxed);
 		l->rx[i].lacks_checksums = lacks_checksums(p);
@@ -131,16 +186,16 @@ void loop_queues_add(struct loop *l, uint16_t port)
 
 void loop_queues_remove(struct loop *l, uint16_t port)
 {
-	for (unsigned int i = 0; i < l->n_rx; i++)
-		if (l->idle.way == CONF_IDLE_INTERRUPT && l->rx[i].port == port)
+	for (unsigned int i = 0; i < loop_n_rx(l); i++)
+		if (l->idle.way == CONF_IDLE_INTERRUPT && loop_queue_port(&l->rx[i]) == port)
 			rte_eth_dev_rx_intr_ctl_q(l->ports[port].id, l->rx[i].queue, l->idle.epoll,
 				RTE_INTR_EVENT_DEL, NULL);
 }
 
 void loop_vlans_follow(struct loop *l)
 {
-	for (unsigned int i = 0; i < l->n_rx; i++) {
-		const struct port *p = &l->ports[l->rx[i].port];
+	for (unsigned int i = 0; i < loop_n_rx(l); i++) {
+		const struct port *p = &l->ports[loop_queue_port(&l->rx[i])];
 
 		// In this order: who sees the VLANs keeps the flags.
 		atomic_store_explicit(&l->rx[i].mbuf_flags, mbuf_flags(p), memory_order_relaxed);

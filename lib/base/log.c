@@ -12,6 +12,8 @@
 static _Atomic enum log_level threshold = LOG_LEVEL_INFO; // control thread
 static bool to_journal, dated;
 static _Thread_local bool muted;
+static _Thread_local char *kept; // the last error; NULL: errors are written
+static _Thread_local size_t kept_size;
 
 // systemd.exec(5): JOURNAL_STREAM has device and inode of the journal's stream.
 static bool is_journal(int fd)
@@ -50,6 +52,12 @@ bool log_is_muted(void)
 	return muted;
 }
 
+void log_error_keep(char *text, size_t size)
+{
+	kept = text;
+	kept_size = size;
+}
+
 const char *log_date_ago(char text[LOG_DATE_MAX], uint32_t ms)
 {
 	struct timespec now;
@@ -84,6 +92,10 @@ void log_line(enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
+	if (level == LOG_LEVEL_ERROR && kept != NULL) {
+		snprintf(kept, kept_size, "%s", line);
+		return;
+	}
 	// One call for one line: lines of two threads do not mix.
 	if (to_journal)
 		fprintf(stderr, "<%c>%s\n", priorities[level], line);

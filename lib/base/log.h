@@ -32,6 +32,10 @@ void log_set_level(enum log_level level);
 void log_mute(bool mute);
 bool log_is_muted(void);
 
+// From now on the last error of the calling thread is in text, of that size, instead of the log.
+// NULL: errors are in the log again.
+void log_error_keep(char *text, size_t size);
+
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 // Writes each of the lines, len octets in all, with that text before it.

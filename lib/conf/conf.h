@@ -210,7 +210,9 @@ struct conf {
 	// The control thread clears them.
 	_Atomic uint32_t ports_leaving;
 	bool may_host; // private: the daemon began with a host, so it may make interfaces
-	unsigned int flows_first; // private: flows.max when it began
+	// Private, as they were when the daemon began: flows.max, packet_buffers unless it is
+	// given, and the largest mtu, for which packet buffers have room.
+	unsigned int flows_first, buffers_first, mtu_first;
 
 	struct conf_arena *arena; // private: memory of the arrays above
 	struct conf_tree *tree;   // private: the settings as they were written, keys among them
@@ -274,6 +276,10 @@ static inline bool conf_port_is_free(const struct conf_port *p)
 {
 	return p->name[0] == '\0';
 }
+
+// Whether the first configuration has a port of this number that the second one lacks. Such a port
+// is added or removed when one replaces the other.
+bool conf_port_is_only_in(const struct conf *a, const struct conf *b, unsigned int number);
 
 // How many elements of devices a port has, from its devices on; 0: it is a VLAN, or free.
 static inline unsigned int conf_port_n_devices(const struct conf_port *p)
@@ -362,6 +368,9 @@ const struct conf_port *conf_port_named(const struct conf *c, const char *name);
 
 // Whether a reload may add a VLAN of the port, which has a device.
 bool conf_port_may_have_vlans(const struct conf_port *p);
+
+// Why a reload can neither add nor remove a port with a device; NULL: it can.
+const char *conf_port_must_stay(const struct conf_port *p, const struct conf *running);
 
 // Index of the port that has this address. -1 if there is none.
 int conf_own_port(const struct conf *c, const struct ip_addr *a);

@@ -6,9 +6,10 @@
 
 #include "dpdk_compat.h"
 
-#define OBJECT_OVERHEAD 256   // octets of a packet buffer in front of its room, and to spread them
-#define FRAME_OVERHEAD  274   // of the room: headers, and octets that ESP may add
-#define ROOM_MIN        2176  // octets
+#define OBJECT_OVERHEAD 256  // octets of a packet buffer in front of its room, and to spread them
+#define FRAME_OVERHEAD  274  // of the room: headers, and octets that ESP may add
+#define ROOM_MIN        2176 // octets
+#define BUFFERS_MIN     8192
 #define LARGE_ROOM      65535 // of a buffer for a reassembled packet
 #define LACP_ROOM       320   // the same of one for LACP
 #define FLOW_OCTETS     318   // of a flow: its entry and its part of the index
@@ -125,7 +126,7 @@ void conf_reject_equal(struct conf_reader *r, enum conf_kind kind, struct conf_s
 
 // Packets are in the queues of ports, in workers' bursts and caches, in the rings of hosts, or wait
 // for a neighbour.
-static unsigned int packet_buffers_wanted(const struct conf *c)
+static unsigned int packet_buffers_used(const struct conf *c)
 {
 	unsigned int n = c->n_workers * (1024 + c->neighbour_hold);
 
@@ -136,16 +137,35 @@ static unsigned int packet_buffers_wanted(const struct conf *c)
 		if (c->ports[i].host != NULL)
 			n += 1024;
 	}
-	return rte_align32pow2(RTE_MAX(n, 8192u));
+	return n;
+}
+
+static unsigned int mtu_largest(const struct conf *c)
+{
+	unsigned int mtu = 0;
+
+	for (unsigned int i = 0; i < c->n_ports; i++)
+		mtu = RTE_MAX(mtu, (unsigned int)c->ports[i].mtu);
+	return mtu;
 }
 
 static unsigned int buffer_room(const struct conf *c)
 {
-	unsigned int room = ROOM_MIN;
+	return RTE_MAX(c->mtu_first + FRAME_OVERHEAD, (unsigned int)ROOM_MIN);
+}
 
-	for (unsigned int i = 0; i < c->n_ports; i++)
-		room = RTE_MAX(room, (unsigned int)c->ports[i].mtu + FRAME_OVERHEAD);
-	return room;
+// The pool of packet buffers is made once, at the start.
+static void buffers_choose(struct conf_reader *r)
+{
+	const struct conf *running = r->replaced != NULL ? r->replaced : r->running;
+	struct conf *c = r->c;
+
+	c->mtu_first = running != NULL ? running->mtu_first : mtu_largest(c);
+	c->buffers_first = running != NULL ? running->buffers_first
+					   : rte_align32pow2(RTE_MAX(packet_buffers_used(c),
+						     (unsigned int)BUFFERS_MIN));
+	if (c->packet_buffers == 0)
+		c->packet_buffers = c->buffers_first;
 }
 
 // Of n buffers in pages: none goes over the end of one that it fits in.
@@ -193,8 +213,7 @@ static void check_memory(struct conf_reader *r)
 	const config_setting_t *memory = conf_at(r->root, "memory");
 	const config_setting_t *flows = conf_at(r->root, "flows");
 
-	if (c->packet_buffers == 0)
-		c->packet_buffers = packet_buffers_wanted(c);
+	buffers_choose(r);
 	c->flow_memory_mb =
 		(unsigned int)((uint64_t)c->flows_max *
 				       (FLOW_OCTETS + (c->n_nat > 0 ? NAT_OCTETS : 0)) >>
@@ -341,7 +360,48 @@ static void check_same_port(struct conf_reader *r, config_setting_t *item,
 			"needs a restart");
 }
 
-// VLANs come and go, the devices stay.
+// A port that is removed is closed later, so that its device is not free yet.
+static void check_device_is_free(struct conf_reader *r, config_setting_t *item,
+	const struct conf_port *p, const struct conf *running)
+{
+	for (unsigned int i = 0; i < running->n_ports; i++)
+		if (conf_port_n_devices(&running->ports[i]) == 1 &&
+			conf_devices_are_equal(p->device, running->ports[i].device))
+			conf_err(r, conf_at(item, "device"),
+				"is that of port %s, which another reload has to remove before",
+				conf_quote(running->ports[i].name));
+}
+
+// Unless packet_buffers is given, there are as many as the ports of the start may use at once.
+static void check_new_port(struct conf_reader *r, config_setting_t *item, const struct conf_port *p,
+	const struct conf *running)
+{
+	const config_setting_t *memory = conf_member(r->root, "memory");
+	const unsigned int used = packet_buffers_used(r->c), buffers = r->c->packet_buffers;
+	const char *reason = conf_port_must_stay(p, running);
+
+	if (reason != NULL)
+		conf_err(r, item, "is a new port %s, needs a restart", reason);
+	else if (conf_member(memory, "packet_buffers") == NULL && used > buffers)
+		conf_err(r, item,
+			"is a new port, with it %u packet buffers may be in use, and there are %u "
+			"(memory.packet_buffers), needs a restart",
+			used, buffers);
+	else
+		check_device_is_free(r, item, p, running);
+}
+
+static void check_removed_port(
+	struct conf_reader *r, const struct conf_port *p, const struct conf *running)
+{
+	const char *reason = conf_port_must_stay(p, running);
+
+	if (reason != NULL)
+		conf_err(r, conf_given(r->root, "ports"), "port %s %s is missing, needs a restart",
+			conf_quote(p->name), reason);
+}
+
+// VLANs and ports with virtual devices come and go.
 static void check_same_ports(struct conf_reader *r, const struct conf *running)
 {
 	config_setting_t *list = conf_given(r->root, "ports");
@@ -362,15 +422,13 @@ static void check_same_ports(struct conf_reader *r, const struct conf *running)
 			conf_err(r, item, "becomes a VLAN, or is none any more, needs a restart");
 		else if (was != NULL && !is_vlan(was))
 			check_same_port(r, item, &port[i], was);
-		else if (was == NULL && !is_vlan(&port[i]) && !conf_rejected(item, "name"))
-			conf_err(r, item, "is a new port with a device, needs a restart");
+		else if (was == NULL && !is_vlan(&port[i]) && !conf_rejected(item, "name") &&
+			 !conf_rejected(item, "device"))
+			check_new_port(r, item, &port[i], running);
 	}
 	for (unsigned int i = 0; i < running->n_ports; i++)
-		if (!stays[i] && !conf_port_is_free(&running->ports[i]) &&
-			!is_vlan(&running->ports[i]))
-			conf_err(r, list,
-				"port %s, which has a device, is missing, needs a restart",
-				conf_quote(running->ports[i].name));
+		if (!stays[i] && conf_port_n_devices(&running->ports[i]) > 0)
+			check_removed_port(r, &running->ports[i], running);
 }
 
 void conf_check_first_host(struct conf_reader *r)

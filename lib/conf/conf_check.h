@@ -41,6 +41,9 @@ void conf_check_member(
 // make interfaces.
 void conf_check_first_host(struct conf_reader *r);
 
+// Whether two devices are the same, or use the same interface of the kernel's.
+bool conf_devices_are_equal(const char *a, const char *b);
+
 // Refuses the first VLAN of a port with members or tso that was opened without one.
 void conf_check_first_vlan(struct conf_reader *r, const struct conf *running);
 

@@ -184,6 +184,14 @@ static void device_add(
 	all->d[all->n++] = (struct device){port, name, device_id(name), device_iface(name), s};
 }
 
+bool conf_devices_are_equal(const char *a, const char *b)
+{
+	const char *iface = device_iface(a), *other = device_iface(b);
+
+	return strcasecmp(device_id(a), device_id(b)) == 0 ||
+	       (iface != NULL && conf_texts_equal(iface, other));
+}
+
 static const char *id_of(const struct device *d)
 {
 	return d->id;

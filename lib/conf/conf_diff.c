@@ -228,17 +228,19 @@ static void diff_item(struct diff *d, const struct conf_side *from, const struct
 	diff_group(d, &p);
 }
 
-// Whether settings of an item that need a restart do: those of a port do not if it is a VLAN of a
-// device that can receive tags.
-static bool needs_restart(const struct diff *d, const struct conf_side *s, unsigned int i)
+// Whether an item cannot come, go or change by a reload: some ports can.
+static bool needs_restart(
+	const struct diff *d, const struct conf_side *s, unsigned int i, enum conf_verb verb)
 {
 	const struct conf_port *port, *parent;
 
 	if (s->kind != CONF_PORT)
 		return conf_kind_needs_restart(s->kind);
 	port = (const struct conf_port *)s->items + i;
+	if (port->parent_name[0] == '\0')
+		return verb == CONF_SET || conf_port_must_stay(port, d->from) != NULL;
 	parent = conf_port_named(d->from, port->parent_name);
-	return parent == NULL || !conf_port_may_have_vlans(parent);
+	return parent != NULL && !conf_port_may_have_vlans(parent);
 }
 
 // An item of the newer configuration, which the older one has as well or not.
@@ -259,7 +261,7 @@ static struct conf_change item_change(
 		.was = (unsigned int)was,
 		.item = i,
 		.key_file = to->kind == CONF_SA ? d->to->tree->key_files[i] : NULL,
-		.restart = needs_restart(d, to, i),
+		.restart = needs_restart(d, to, i, was < 0 ? CONF_ADD : CONF_SET),
 	};
 }
 
@@ -286,7 +288,7 @@ static void diff_list(struct diff *d, enum conf_kind kind)
 						  .kind = kind,
 						  .name = from.named[i].name,
 						  .was = i,
-						  .restart = needs_restart(d, &from, i),
+						  .restart = needs_restart(d, &from, i, CONF_DEL),
 					  });
 }
 

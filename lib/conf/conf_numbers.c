@@ -153,6 +153,30 @@ void conf_check_first_vlan(struct conf_reader *r, const struct conf *running)
 	}
 }
 
+bool conf_port_is_only_in(const struct conf *a, const struct conf *b, unsigned int number)
+{
+	return number < a->n_ports && !conf_port_is_free(&a->ports[number]) &&
+	       (number >= b->n_ports || conf_port_is_free(&b->ports[number]));
+}
+
+// Their needs are prepared at the start alone: cards for DPDK, members for their workers,
+// interfaces of the kernel for hosts, a method of waiting that all devices support, and the room of
+// packet buffers.
+const char *conf_port_must_stay(const struct conf_port *p, const struct conf *running)
+{
+	if (p->n_members > 0)
+		return "with members";
+	if (!conf_device_is_virtual(p->device) || conf_device_is_xdp(p->device))
+		return "on a bus or with AF_XDP";
+	if (p->host != NULL)
+		return "with host";
+	if (p->isolated || p->steer)
+		return "with isolated or steer";
+	if (running->idle == CONF_IDLE_INTERRUPT)
+		return "while idle is \"interrupt\"";
+	return p->mtu > running->mtu_first ? "with an mtu above those of the start" : NULL;
+}
+
 void conf_number_ports(struct conf_reader *r)
 {
 	const struct conf *running = r->replaced != NULL ? r->replaced : r->running;

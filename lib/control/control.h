@@ -228,6 +228,7 @@ struct revisions {
 struct port_leaving {
 	uint64_t free_ms;
 	bool is_flushed;
+	bool has_device; // which is not closed yet; cleared by reopen.c
 };
 
 struct control {

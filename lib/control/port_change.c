@@ -4,18 +4,20 @@
 #include "links.h"
 #include "log.h"
 
-// Whether a configuration has a port of this number that the other one lacks.
-static bool is_only_in(const struct conf *a, const struct conf *b, unsigned int number)
-{
-	return !conf_port_is_free(&a->ports[number]) &&
-	       (number >= b->n_ports || conf_port_is_free(&b->ports[number]));
-}
-
 void port_change_prepare(struct control *c, const struct conf *conf)
 {
 	for (unsigned int i = 0; i < conf->n_ports; i++)
-		if (is_only_in(conf, c->conf, i)) // a VLAN
+		if (conf_port_is_only_in(conf, c->conf, i) && conf->ports[i].vlan != 0)
 			c->ports[i].mac = c->ports[conf->ports[i].parent].mac;
+}
+
+static void log_added(const struct conf_port *p)
+{
+	if (p->vlan != 0)
+		log_info("port \"%s\": added, VLAN %u of port \"%s\"", p->name, p->vlan,
+			p->parent_name);
+	else
+		log_info("port \"%s\": added, device \"%s\"", p->name, p->device);
 }
 
 void port_change_follow(struct control *c, const struct conf *former)
@@ -23,16 +25,16 @@ void port_change_follow(struct control *c, const struct conf *former)
 	const struct conf *conf = c->conf;
 
 	for (unsigned int i = 0; i < former->n_ports; i++)
-		if (is_only_in(former, conf, i)) {
+		if (conf_port_is_only_in(former, conf, i)) {
 			c->guests[i] = (struct conf_guests){0};
 			c->followed[i] = (struct conf_followed){0};
-			c->leaving[i] = (struct port_leaving){0};
+			c->leaving[i] =
+				(struct port_leaving){.has_device = former->ports[i].vlan == 0};
 			log_info("port \"%s\": removed", former->ports[i].name);
 		}
 	for (unsigned int i = 0; i < conf->n_ports; i++)
-		if (is_only_in(conf, former, i)) {
-			log_info("port \"%s\": added, VLAN %u of port \"%s\"", conf->ports[i].name,
-				conf->ports[i].vlan, conf->ports[i].parent_name);
+		if (conf_port_is_only_in(conf, former, i)) {
+			log_added(&conf->ports[i]);
 			links_add(c, (uint16_t)i);
 		}
 }
@@ -48,7 +50,7 @@ static void number_release(struct control *c, uint16_t number, uint64_t now_ms)
 	}
 	if (!l->is_flushed)
 		l->is_flushed = flow_flush(c->flows, &of_port) == 0;
-	if (!l->is_flushed || now_ms < l->free_ms || !flow_flush_is_over(c->flows))
+	if (!l->is_flushed || now_ms < l->free_ms || l->has_device || !flow_flush_is_over(c->flows))
 		return;
 	neigh_forget(c->neigh, number); // learnt from packets in flight
 	*l = (struct port_leaving){0};

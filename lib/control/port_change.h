@@ -5,8 +5,8 @@
 
 #include "control.h"
 
-// The next configuration has ports that the running one lacks: sets their link addresses. Before
-// configure_replace().
+// The next configuration has VLANs that the running one lacks: sets their link addresses. Those of
+// their parents are set. Before configure_replace().
 void port_change_prepare(struct control *c, const struct conf *conf);
 
 // The configuration was replaced: begins to watch the links of ports that the former one lacked,
@@ -14,6 +14,6 @@ void port_change_prepare(struct control *c, const struct conf *conf);
 void port_change_follow(struct control *c, const struct conf *former);
 
 // Removes flows and neighbours of ports that were removed, when no worker has the former snapshot
-// any more; CONF_PORT_LEAVES_S later their numbers are free. That is longer than fragments wait,
-// and than packets are in rings. To be called several times a second.
+// any more; CONF_PORT_LEAVES_S later their numbers are free, if their devices are closed. That is
+// longer than fragments wait, and than packets are in rings. To be called several times a second.
 void port_change_tick(struct control *c, uint64_t now_ms);

@@ -96,3 +96,10 @@ int iface_hide(const struct conf *conf, const struct conf_port *c)
 	hidden[port].fd = fd;
 	return 0;
 }
+
+void iface_show(unsigned int port)
+{
+	if (hidden[port].n > 0)
+		close(hidden[port].fd);
+	hidden[port].n = 0;
+}

@@ -12,3 +12,6 @@
 // again, once the interface was made again. Needs CAP_NET_ADMIN. Returns 0, or -EIO after a
 // message. Of one thread at a time.
 int iface_hide(const struct conf *conf, const struct conf_port *c);
+
+// Gives the kernel the frames again, when the port of that number is removed. The same thread.
+void iface_show(unsigned int port);

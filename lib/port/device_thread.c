@@ -11,11 +11,14 @@
 
 #include "capability.h"
 #include "device_bus.h"
+#include "device_capability.h"
 #include "device_watch.h"
 #include "host_route.h"
 #include "host_thread.h"
 #include "log.h"
 #include "port.h"
+#include "port_try.h"
+#include "sem_await.h"
 
 #define LOOK_MS   100   // how often to look whether a device is present
 #define WORKS_MS  1000  // one that is lost sooner has failed as well
@@ -25,14 +28,14 @@
 #define STOP_MS   5000
 
 #define ROUTES (1ull << CAP_NET_ADMIN) // capability to change the kernel's
-// The last one for the memory of rings, which is locked.
-#define NETWORK (1ull << CAP_NET_ADMIN | 1ull << CAP_NET_RAW | 1ull << CAP_IPC_LOCK)
 
 enum device_stage {
 	NOT_HERE, // another thread has the port
+	TO_BE_TRIED,
 	TO_BE_OPENED,
 	TO_BE_CLOSED,
 	TO_BE_RESTARTED,
+	TO_BE_DROPPED, // whatever it was before
 	OPENED,
 };
 
@@ -40,6 +43,9 @@ struct thread_device {
 	_Atomic enum device_stage stage;
 	struct port_rules *_Atomic rules; // to be changed, until that is done; else NULL
 	struct port port;                 // result: the opened device
+	bool is_open;                     // and the thread has it
+	const struct conf *tried;         // the configuration that is to add the port
+	char why[DEVICE_WHY_SIZE];        // result: the reason why it did not open
 	uint64_t opened_ms, next_ms;      // when it was opened last, and when it is tried next
 	unsigned int failures;            // since it worked
 	bool reported;                    // the last try has failed, and was logged
@@ -70,55 +76,15 @@ static uint64_t now_ms(void)
 
 // --- its capabilities ---
 
-// Whether the driver makes an interface of the kernel's: a TAP, also the one that vhost-net needs.
-static bool makes_interface(const char *device)
-{
-	char path[16];
-
-	return strncmp(device, "net_tap", 7) == 0 || strncmp(device, "net_tun", 7) == 0 ||
-	       strncmp(device, "eth_tap", 7) == 0 ||
-	       (conf_device_arg(path, sizeof(path), device, "path") &&
-		       strcmp(path, "/dev/vhost-net") == 0);
-}
-
-// Capabilities of a device, if the thread has them.
-static uint64_t capabilities_of(const char *device)
-{
-	if (conf_device_is_xdp(device)) // is not opened again, see struct port
-		return 0;
-	return !conf_device_is_virtual(device) || conf_device_is_attached(device) ||
-			       makes_interface(device)
-		       ? NETWORK
-		       : 0;
-}
-
-// Capabilities to open the devices of the ports again, and to change the kernel's routes by hosts
-// behind ports.
-static uint64_t capabilities_needed(const struct conf *conf)
-{
-	uint64_t needed = conf_has_host(conf) ? ROUTES : 0;
-
-	for (unsigned int i = 0; i < conf->n_devices; i++)
-		needed |= capabilities_of(conf->devices[i].device);
-	return needed;
-}
-
 static int lower(void)
 {
 	return capabilities_set(t.kept, 0);
 }
 
-static void raise_routes(void)
-{
-	capabilities_set(t.kept, t.kept & ROUTES);
-}
-
 static void raise_port(const struct conf *conf, const struct conf_port *c)
 {
-	uint64_t needed = 0;
+	uint64_t needed = devices_capabilities(&conf->devices[c->devices], conf_port_n_devices(c));
 
-	for (unsigned int i = 0; i < conf_port_n_devices(c); i++)
-		needed |= capabilities_of(conf->devices[c->devices + i].device);
 	capabilities_set(t.kept, t.kept & needed);
 }
 
@@ -155,6 +121,34 @@ static void groups_set(struct thread_device *d, unsigned int port)
 	pthread_mutex_unlock(&t.control->lock);
 }
 
+// Ends a step, unless the port is to be dropped meanwhile.
+static void step_end(struct thread_device *d, enum device_stage from, enum device_stage to)
+{
+	atomic_compare_exchange_strong_explicit(
+		&d->stage, &from, to, memory_order_acq_rel, memory_order_relaxed);
+}
+
+static void device_try(struct thread_device *d, unsigned int port)
+{
+	log_error_keep(d->why, sizeof(d->why));
+	raise_port(d->tried, &d->tried->ports[port]);
+	d->is_open = port_try(&d->port, d->tried, port, t.control->pool) == 0;
+	lower();
+	log_error_keep(NULL, 0);
+	step_end(d, TO_BE_TRIED, d->is_open ? OPENED : NOT_HERE);
+}
+
+// The configuration that the device was opened with may not exist any more.
+static void device_drop(struct thread_device *d, unsigned int port)
+{
+	capabilities_set(t.kept, t.kept);
+	port_drop(d->is_open ? &d->port : NULL, port);
+	lower();
+	d->is_open = d->reported = false;
+	d->opened_ms = d->next_ms = 0;
+	step_end(d, TO_BE_DROPPED, NOT_HERE);
+}
+
 // A device that still cannot be opened is not reported again.
 static void device_open(struct thread_device *d, const struct conf *conf, unsigned int port)
 {
@@ -179,7 +173,8 @@ static void device_open(struct thread_device *d, const struct conf *conf, unsign
 		return;
 	}
 	d->opened_ms = now_ms();
-	atomic_store_explicit(&d->stage, OPENED, memory_order_release);
+	d->is_open = true;
+	step_end(d, TO_BE_OPENED, OPENED);
 }
 
 // A card that is to be removed is on its bus until it is closed, and a moment longer: there is
@@ -192,10 +187,10 @@ static unsigned int pause_of(const struct conf *conf, const struct conf_port *c)
 	return 0;
 }
 
-static void close_one(const struct port *p, const struct conf *conf, unsigned int port)
+static void close_one(const struct port *p, unsigned int port)
 {
 	t.device[port].rules = NULL; // they go with the device
-	raise_port(conf, &conf->ports[port]);
+	capabilities_set(t.kept, t.kept);
 	port_close(p);
 	lower();
 }
@@ -207,13 +202,18 @@ static void device_serve(unsigned int port, const struct conf *conf)
 
 	if (stage == TO_BE_RESTARTED) {
 		vhost_link_settle(d->port.id);
-		atomic_store_explicit(&d->stage, OPENED, memory_order_release);
+		step_end(d, TO_BE_RESTARTED, OPENED);
 	}
+	if (stage == TO_BE_TRIED)
+		device_try(d, port);
+	if (stage == TO_BE_DROPPED)
+		device_drop(d, port);
 	if (stage == TO_BE_CLOSED) {
-		close_one(&d->port, conf, port);
+		close_one(&d->port, port);
 		d->next_ms = RTE_MAX(d->next_ms, now_ms() + pause_of(conf, &conf->ports[port]));
+		d->is_open = false;
 		stage = d->port.returns ? TO_BE_OPENED : NOT_HERE;
-		atomic_store_explicit(&d->stage, stage, memory_order_relaxed);
+		step_end(d, TO_BE_CLOSED, stage);
 	}
 	if (stage == TO_BE_OPENED)
 		device_open(d, conf, port);
@@ -249,11 +249,10 @@ static void serve(void)
 
 	pthread_mutex_lock(&t.conf);
 	conf = conf_current();
-
-	for (unsigned int i = 0; i < conf->n_ports; i++) {
+	for (unsigned int i = 0; i < PORTS_MAX; i++)
 		device_serve(i, conf);
+	for (unsigned int i = 0; i < conf->n_ports; i++)
 		rules_change(i, conf);
-	}
 	pthread_mutex_unlock(&t.conf);
 }
 
@@ -261,7 +260,7 @@ static void hosts_set(void)
 {
 	pthread_mutex_lock(&t.conf);
 	if (t.host != NULL) {
-		raise_routes();
+		capabilities_set(t.kept, t.kept & ROUTES);
 		host_thread_change(t.host);
 		host_routes_set(conf_current());
 		lower();
@@ -293,48 +292,19 @@ static void listen_set(void)
 // Whether the thread has an open device of the port.
 static bool is_here(const struct thread_device *d)
 {
-	enum device_stage stage = atomic_load_explicit(&d->stage, memory_order_acquire);
-
-	return stage != NOT_HERE && stage != TO_BE_OPENED;
+	return atomic_load_explicit(&d->stage, memory_order_acquire) != NOT_HERE && d->is_open;
 }
 
 static void close_all(void)
 {
 	const struct conf *conf = t.control->conf;
 
-	for (unsigned int i = 0; i < conf->n_ports; i++)
+	for (unsigned int i = 0; i < PORTS_MAX; i++)
 		if (is_here(&t.device[i]))
-			close_one(&t.device[i].port, conf, i);
-		else if (atomic_load_explicit(&t.ports[i].open, memory_order_relaxed))
-			close_one(&t.ports[i], conf, i);
-}
-
-static struct timespec time_in(unsigned int ms)
-{
-	struct timespec end;
-
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_nsec += ms % 1000 * 1000000l;
-	end.tv_sec += ms / 1000 + end.tv_nsec / 1000000000;
-	end.tv_nsec %= 1000000000;
-	return end;
-}
-
-// Returns whether the semaphore is posted within that many milliseconds.
-static bool await(sem_t *s, unsigned int ms)
-{
-	const struct timespec end = time_in(ms);
-
-	while (sem_clockwait(s, CLOCK_MONOTONIC, &end) < 0)
-		if (errno != EINTR)
-			return false;
-	return true;
-}
-
-static void await_ever(sem_t *s)
-{
-	while (sem_wait(s) < 0)
-		;
+			close_one(&t.device[i].port, i);
+		else if (i < conf->n_ports &&
+			 atomic_load_explicit(&t.ports[i].open, memory_order_relaxed))
+			close_one(&t.ports[i], i);
 }
 
 static void *thread_run(void *arg)
@@ -345,9 +315,9 @@ static void *thread_run(void *arg)
 	sem_post(&t.ready);
 	while (!atomic_load_explicit(&t.stop, memory_order_acquire)) {
 		if (has_work())
-			await(&t.wake, LOOK_MS);
+			sem_await(&t.wake, LOOK_MS);
 		else
-			await_ever(&t.wake);
+			sem_await_ever(&t.wake);
 		if (atomic_exchange_explicit(&t.confine, false, memory_order_acquire)) {
 			t.confined = lower();
 			sem_post(&t.ready);
@@ -370,7 +340,9 @@ int device_thread_start(struct control *c, struct port ports[])
 
 	t.control = c;
 	t.ports = ports;
-	t.kept = capabilities_needed(c->conf) & capabilities_get().permitted;
+	t.kept = devices_capabilities(c->conf->devices, c->conf->n_devices);
+	t.kept |= conf_has_host(c->conf) ? ROUTES : 0;
+	t.kept &= capabilities_get().permitted;
 	sem_init(&t.wake, 0, 0);
 	sem_init(&t.ready, 0, 0);
 	rc = pthread_create(&t.thread, NULL, thread_run, NULL);
@@ -380,7 +352,7 @@ int device_thread_start(struct control *c, struct port ports[])
 	}
 	t.runs = true;
 	pthread_setname_np(t.thread, "culvert-device");
-	await_ever(&t.ready);
+	sem_await_ever(&t.ready);
 	return 0;
 }
 
@@ -393,7 +365,7 @@ int device_thread_confine(void)
 {
 	atomic_store_explicit(&t.confine, true, memory_order_release);
 	sem_post(&t.wake);
-	await_ever(&t.ready);
+	sem_await_ever(&t.ready);
 	if (t.confined < 0)
 		log_error("cannot drop capabilities: %s", strerror(-t.confined));
 	return t.confined;
@@ -405,6 +377,7 @@ void device_thread_give(unsigned int port, enum device_task task)
 		[DEVICE_OPEN] = TO_BE_OPENED,
 		[DEVICE_REPLACE] = TO_BE_CLOSED,
 		[DEVICE_RESTART] = TO_BE_RESTARTED,
+		[DEVICE_DROP] = TO_BE_DROPPED,
 	};
 	const struct port *p = &t.ports[port];
 	struct thread_device *d = &t.device[port];
@@ -414,6 +387,7 @@ void device_thread_give(unsigned int port, enum device_task task)
 	else
 		d->failures = 0;
 	d->port = *p;
+	d->is_open = task != DEVICE_OPEN;
 	atomic_store_explicit(&d->stage, stages[task], memory_order_release);
 	sem_post(&t.wake);
 }
@@ -427,6 +401,45 @@ bool device_thread_take(unsigned int port, struct port *opened)
 	*opened = d->port;
 	atomic_store_explicit(&d->stage, NOT_HERE, memory_order_relaxed);
 	return true;
+}
+
+void device_thread_try(unsigned int port, const struct conf *conf)
+{
+	struct thread_device *d = &t.device[port];
+
+	d->tried = conf;
+	d->failures = 0;
+	atomic_store_explicit(&d->stage, TO_BE_TRIED, memory_order_release);
+	sem_post(&t.wake);
+}
+
+bool device_thread_tries(unsigned int port)
+{
+	return atomic_load_explicit(&t.device[port].stage, memory_order_acquire) == TO_BE_TRIED;
+}
+
+const struct port *device_thread_tried(unsigned int port, const char **why)
+{
+	const struct thread_device *d = &t.device[port];
+
+	*why = d->why;
+	return atomic_load_explicit(&d->stage, memory_order_acquire) == OPENED ? &d->port : NULL;
+}
+
+bool device_thread_may_open(const struct conf_port *c)
+{
+	return (devices_capabilities(c, 1) & ~t.kept) == 0;
+}
+
+void device_thread_drop(unsigned int port)
+{
+	atomic_store_explicit(&t.device[port].stage, TO_BE_DROPPED, memory_order_release);
+	sem_post(&t.wake);
+}
+
+bool device_thread_has(unsigned int port)
+{
+	return atomic_load_explicit(&t.device[port].stage, memory_order_acquire) != NOT_HERE;
 }
 
 void device_thread_steer(unsigned int port, const struct snapshot *s)
@@ -476,7 +489,7 @@ bool device_thread_stop(void)
 		return true;
 	atomic_store_explicit(&t.stop, true, memory_order_release);
 	sem_post(&t.wake);
-	if (!await(&t.ready, STOP_MS))
+	if (!sem_await(&t.ready, STOP_MS))
 		return false;
 	pthread_join(t.thread, NULL);
 	return true;

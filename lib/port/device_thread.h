@@ -25,10 +25,14 @@ pid_t device_thread_tid(void);
 // hosts, once all other threads have none. Returns 0, or -errno after a message.
 int device_thread_confine(void);
 
+// Octets of a reason why a device did not open.
+#define DEVICE_WHY_SIZE 512
+
 enum device_task {
 	DEVICE_OPEN,    // as soon as it is present
 	DEVICE_REPLACE, // close it, and open it again as soon as it is present
 	DEVICE_RESTART, // stop and start it
+	DEVICE_DROP,    // close it: its port is removed
 };
 
 // Gives it a port to do that with its device.
@@ -36,6 +40,27 @@ void device_thread_give(unsigned int port, enum device_task task);
 
 // Takes a port back if its device is open again: then copies its state to opened.
 bool device_thread_take(unsigned int port, struct port *opened);
+
+// Whether the thread has the capabilities to open the device of a port that is added. Any thread.
+bool device_thread_may_open(const struct conf_port *c);
+
+// Gives it the device of a port that a configuration adds, to be opened before the configuration
+// replaces the running one. The number of the port is free. The thread that loads configurations,
+// as the next two functions.
+void device_thread_try(unsigned int port, const struct conf *conf);
+
+// Whether it has not finished that yet.
+bool device_thread_tries(unsigned int port);
+
+// The result: the port, which is the thread's until device_thread_take() or _drop(). NULL: it did
+// not open; then *why is the reason, until the next attempt.
+const struct port *device_thread_tried(unsigned int port, const char **why);
+
+// Makes it close the device of a port that it has, open or not, and forget the port.
+void device_thread_drop(unsigned int port);
+
+// Whether it has the port, or is about to close it. Any thread.
+bool device_thread_has(unsigned int port);
 
 // Requests queues of an open port's card for the inbound SAs of a snapshot. To be called several
 // times a second: a card gets some rules at a time.

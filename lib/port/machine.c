@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "device_bus.h"
 #include "device_lock.h"
@@ -17,13 +18,17 @@
 #include "sysfs.h"
 #include "text_list.h"
 
-// The lock is kept until the process ends.
-static int take(const struct conf_port *c, const char *kind, const char *name)
+// By number of the port: the lock of its last device. 0: there is none.
+static int locks[CONF_PORTS_MAX];
+
+static int take(const struct conf_port *c, unsigned int port, const char *kind, const char *name)
 {
 	int fd = device_lock(kind, name);
 
-	if (fd >= 0)
+	if (fd >= 0) {
+		locks[port] = fd;
 		return 0;
+	}
 	if (fd == -EADDRINUSE)
 		port_error(c,
 			"another culvertd uses %s %s: stop that one ('pgrep -a culvertd' lists "
@@ -34,23 +39,40 @@ static int take(const struct conf_port *c, const char *kind, const char *name)
 	return -EIO;
 }
 
-static int device_take(const struct conf_port *c)
+static int device_take(const struct conf_port *c, unsigned int port)
 {
 	char name[IFNAMSIZ], pci[CONF_PCI_NAME_MAX];
 
 	if (conf_device_is_representor(c->device))
 		return 0; // of a port's device
 	if (conf_device_pci(pci, c->device))
-		return take(c, DEVICE_LOCK_PCI, pci);
-	return iface_name(name, c->device) ? take(c, DEVICE_LOCK_INTERFACE, name) : 0;
+		return take(c, port, DEVICE_LOCK_PCI, pci);
+	return iface_name(name, c->device) ? take(c, port, DEVICE_LOCK_INTERFACE, name) : 0;
+}
+
+int port_devices_take(const struct conf *conf, unsigned int port)
+{
+	const struct conf_port *p = &conf->ports[port];
+	int rc = 0;
+
+	for (unsigned int i = 0; i < conf_port_n_devices(p); i++)
+		rc |= device_take(&conf->devices[p->devices + i], port);
+	return rc < 0 ? -EIO : 0;
+}
+
+void port_device_release(unsigned int port)
+{
+	if (locks[port] > 0)
+		close(locks[port]);
+	locks[port] = 0;
 }
 
 int devices_take(const struct conf *conf)
 {
 	int rc = 0;
 
-	for (unsigned int i = 0; i < conf->n_devices; i++)
-		rc |= device_take(&conf->devices[i]);
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		rc |= port_devices_take(conf, i);
 	return rc < 0 ? -EIO : 0;
 }
 
@@ -213,7 +235,7 @@ static int device_check(const struct conf *conf, const struct device_need *d)
 	return iface_check(conf, c);
 }
 
-static int port_check(const struct conf *conf, const struct conf_port *c)
+int machine_port_check(const struct conf *conf, const struct conf_port *c)
 {
 	const struct conf_port *devices = &conf->devices[c->devices];
 	bool has_member = false;
@@ -233,6 +255,6 @@ int machine_check(const struct conf *conf)
 	int rc = cpus_check(conf);
 
 	for (unsigned int i = 0; i < conf->n_ports; i++)
-		rc |= port_check(conf, &conf->ports[i]);
+		rc |= machine_port_check(conf, &conf->ports[i]);
 	return rc;
 }

@@ -15,6 +15,7 @@
 #include "device_socket.h"
 #include "eal_log.h"
 #include "port_log.h"
+#include "port_try.h"
 
 #define LIMIT_S 30 // cards that load their firmware take a few seconds
 
@@ -87,21 +88,6 @@ static void open_limit_end(struct open_limit *l)
 	files_close(l);
 }
 
-// Whether all devices of a port connect to processes that do not run yet; logs the processes that
-// it waits for.
-static bool waits_for_peer(const struct conf *conf, const struct conf_port *c)
-{
-	char path[DEVICE_SOCKET_SIZE];
-
-	for (unsigned int i = 0; i < conf_port_n_devices(c); i++)
-		if (!device_socket_connects(path, conf->devices[c->devices + i].device) ||
-			device_socket_is_used(path))
-			return false;
-	log_info("port \"%s\": no process listens on %s: the port is opened when one does", c->name,
-		path);
-	return true;
-}
-
 // A port whose peer is to come first waits for it, while the others serve.
 static int port_start(struct port *p, const struct conf *conf, const struct conf_port *c,
 	struct rte_mempool *pool)
@@ -109,7 +95,7 @@ static int port_start(struct port *p, const struct conf *conf, const struct conf
 	struct open_limit limit;
 	int rc;
 
-	if (waits_for_peer(conf, c)) {
+	if (port_waits_for_peer(conf, c)) {
 		port_expect(p, conf, c);
 		return 0;
 	}

@@ -13,15 +13,17 @@
 #include "log.h"
 
 enum port_stage {
+	UNUSED, // no port with a device has the number
 	SERVING,
 	LEAVING, // workers may still use the device
 	AWAY,    // the device thread has the port
+	REMOVED, // the same, and closes it; workers may still look at its queues
 };
 
 static struct {
 	enum port_stage stage;
 	enum device_task task; // of the device thread, while the port is not serving
-	uint64_t token;        // of RCU, when the port was closed
+	uint64_t token;        // of RCU, when the port was closed or its queues were taken
 } state[PORTS_MAX];
 
 static struct {
@@ -75,10 +77,11 @@ void reopen_start(struct control *c, struct port ports[], const struct reopen_io
 	gateway.io = io;
 	gateway.io_arg = io_arg;
 	for (unsigned int i = 0; i < c->conf->n_ports; i++) {
-		if (ports[i].parent != NULL || port_is_open(&ports[i]))
+		if (conf_port_n_devices(&c->conf->ports[i]) == 0)
 			continue;
-		state[i].stage = AWAY;
-		device_thread_give(i, DEVICE_OPEN);
+		state[i].stage = port_is_open(&ports[i]) ? SERVING : AWAY;
+		if (state[i].stage == AWAY)
+			device_thread_give(i, DEVICE_OPEN);
 	}
 }
 
@@ -93,7 +96,7 @@ static void leave(unsigned int i, enum device_task task)
 	state[i].stage = LEAVING;
 	state[i].task = task;
 	links_check_now(gateway.control);
-	if (task == DEVICE_RESTART)
+	if (task != DEVICE_REPLACE)
 		return;
 	if (p->bond == NULL) // else those of the members
 		event_post(DEVICE_LOST, EVENT_TEXT(p->conf->name), EVENT_TEXT(p->conf->device));
@@ -116,6 +119,43 @@ static void come_back(unsigned int i, const struct port *opened)
 	if (state[i].task != DEVICE_RESTART)
 		event_post(DEVICE_OPENED, EVENT_TEXT(p->conf->name), EVENT_TEXT(p->conf->device));
 	links_check_now(gateway.control);
+}
+
+void reopen_add(unsigned int port)
+{
+	struct port opened;
+
+	gateway.io->queues_assign(gateway.io_arg, (uint16_t)port);
+	if (device_thread_take(port, &opened)) {
+		state[port].task = DEVICE_RESTART; // it was not lost
+		come_back(port, &opened);
+		return;
+	}
+	state[port].stage = AWAY;
+	state[port].task = DEVICE_OPEN;
+	device_thread_give(port, DEVICE_OPEN);
+}
+
+static void queues_forget(unsigned int i)
+{
+	gateway.io->queues_forget(gateway.io_arg, (uint16_t)i);
+	state[i].token = rte_rcu_qsbr_start(gateway.control->qsbr);
+	state[i].stage = REMOVED;
+}
+
+void reopen_remove(unsigned int port)
+{
+	switch (state[port].stage) {
+	case SERVING:
+		leave(port, DEVICE_DROP);
+		break;
+	case AWAY:
+		device_thread_drop(port);
+		queues_forget(port);
+		break;
+	default:
+		state[port].task = DEVICE_DROP;
+	}
 }
 
 // The driver serves the peer that came last.
@@ -183,11 +223,34 @@ static bool is_lost(struct port *p)
 	return device_says_lost(p->id) || device_is_gone(&p->watch, p->id, p->conf->device);
 }
 
+// Nothing of the device is left, and no worker looks at its queues.
+static void removed_check(unsigned int i)
+{
+	if (device_thread_has(i) ||
+		rte_rcu_qsbr_check(gateway.control->qsbr, state[i].token, false) == 0)
+		return;
+	port_free(&gateway.ports[i]);
+	gateway.control->leaving[i].has_device = false;
+	state[i].stage = UNUSED;
+}
+
+static void left(unsigned int i)
+{
+	if (rte_rcu_qsbr_check(gateway.control->qsbr, state[i].token, false) == 0)
+		return;
+	state[i].stage = AWAY;
+	device_thread_give(i, state[i].task);
+	if (state[i].task == DEVICE_DROP)
+		queues_forget(i);
+}
+
 static void port_tick(unsigned int i)
 {
 	struct port *p = &gateway.ports[i], opened;
 
 	switch (state[i].stage) {
+	case UNUSED:
+		break;
 	case SERVING:
 		takeover_report(p);
 		port_check(p);
@@ -197,23 +260,22 @@ static void port_tick(unsigned int i)
 			leave(i, DEVICE_RESTART);
 		break;
 	case LEAVING:
-		if (rte_rcu_qsbr_check(gateway.control->qsbr, state[i].token, false) == 0)
-			break;
-		state[i].stage = AWAY;
-		device_thread_give(i, state[i].task);
+		left(i);
 		break;
 	case AWAY:
 		if (device_thread_take(i, &opened))
 			come_back(i, &opened);
+		break;
+	case REMOVED:
+		removed_check(i);
 		break;
 	}
 }
 
 void reopen_tick(void)
 {
-	for (unsigned int i = 0; i < gateway.control->conf->n_ports; i++)
-		if (gateway.ports[i].parent == NULL) // a number that is free had a VLAN
-			port_tick(i);
+	for (unsigned int i = 0; i < PORTS_MAX; i++)
+		port_tick(i);
 }
 
 void reopen_stop(void)

@@ -93,6 +93,10 @@ static void test_added_and_removed(void **state)
 		flow_tick(desk.flows, 0, 0, 64);
 	port_change_tick(&desk, desk_now + CONF_PORT_LEAVES_S * 1000 - 1);
 	assert_int_equal(without->ports_leaving, 1u << VLAN);
+	desk.leaving[VLAN].has_device = true;
+	port_change_tick(&desk, desk_now + CONF_PORT_LEAVES_S * 1000);
+	assert_int_equal(without->ports_leaving, 1u << VLAN); // until its device is closed
+	desk.leaving[VLAN].has_device = false;
 	port_change_tick(&desk, desk_now + CONF_PORT_LEAVES_S * 1000);
 	assert_int_equal(without->ports_leaving, 0);
 	assert_false(neigh_has(desk.neigh, VLAN, &station));

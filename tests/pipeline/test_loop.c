@@ -373,6 +373,36 @@ static void test_wake(void **state)
 	idle_fini(&idle);
 }
 
+// Places of ports that were removed are given to others, which may have fewer queues.
+static void test_queues_come_and_go(void **state)
+{
+	static struct port ports[] = {
+		[LAN] = {.n_rx = 1}, [WAN] = {.n_rx = 1}, [DMZ] = {.n_rx = 3}};
+	static struct loop first, second;
+	struct loop *const loops[] = {&first, &second};
+
+	(void)state;
+	loops_queues_assign(loops, 2, ports, LAN);
+	loops_queues_assign(loops, 2, ports, DMZ);
+	assert_int_equal(loop_queues(&first), 2);
+	assert_int_equal(loop_queues(&second), 2);
+	assert_false(second.rx[0].spread);
+	loop_queues_forget(&first, DMZ);
+	loop_queues_forget(&second, DMZ);
+	assert_int_equal(loop_queues(&first), 1);
+	assert_int_equal(loop_queues(&second), 0);
+	loops_queues_assign(loops, 2, ports, WAN);
+	assert_int_equal(loop_queues(&first), 1);
+	assert_int_equal(loop_queues(&second), 1);
+	assert_int_equal(loop_n_rx(&second), 2);
+	assert_int_equal(loop_queue_port(&second.rx[0]), WAN);
+	assert_int_equal(second.rx[0].queue, 0);
+	assert_true(second.rx[0].spread);
+	assert_int_equal(loop_queue_port(&second.rx[1]), LOOP_NO_PORT);
+	assert_true(loops_have_room(loops, 2, 2 * LOOP_QUEUES_MAX - 2));
+	assert_false(loops_have_room(loops, 2, 2 * LOOP_QUEUES_MAX - 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,6 +418,7 @@ int main(void)
 		pipeline_test(test_first_vlan),
 		pipeline_test(test_reload_asleep),
 		cmocka_unit_test(test_wake),
+		cmocka_unit_test(test_queues_come_and_go),
 	};
 
 	return cmocka_run_group_tests(tests, loop_pair_begin, loop_pair_end);

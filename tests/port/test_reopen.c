@@ -26,7 +26,7 @@ enum { LAN, WAN, VLAN, PAIR };
 
 static atomic_uint_fast64_t now_ms = 5000;
 static uint64_t refused;
-static unsigned int n_added, n_removed;
+static unsigned int n_added, n_removed, n_assigned, n_forgotten;
 static struct port ports[PORTS_MAX];
 static char members[][16] = {"net_null1", "net_null2"};
 
@@ -54,13 +54,28 @@ static void queues_remove(void *arg, uint16_t port)
 	n_removed++;
 }
 
+static void queues_assign(void *arg, uint16_t port)
+{
+	assert_ptr_equal(arg, &control);
+	assert_false(port_is_open(&ports[port]));
+	n_assigned++;
+}
+
+static void queues_forget(void *arg, uint16_t port)
+{
+	assert_ptr_equal(arg, &control);
+	assert_false(port_is_open(&ports[port]));
+	n_forgotten++;
+}
+
 static uint64_t frames_refused(void *arg, uint16_t port)
 {
 	assert_ptr_equal(arg, &control);
 	return port == LAN ? refused : 0;
 }
 
-static const struct reopen_io reopen_io = {queues_add, queues_remove, frames_refused};
+static const struct reopen_io reopen_io = {
+	queues_add, queues_remove, queues_assign, queues_forget, frames_refused};
 
 static void worker_passes(void)
 {
@@ -214,6 +229,103 @@ static void test_member_lost(void **state)
 	await_active(1u << 1);
 }
 
+#define NEW (PAIR + 1)
+
+static const struct port *try(const struct conf *conf, const char **why)
+{
+	device_thread_try(NEW, conf);
+	while (device_thread_tries(NEW))
+		wait_a_moment();
+	return device_thread_tried(NEW, why);
+}
+
+static void configure(struct conf *conf)
+{
+	pthread_mutex_lock(&control.lock);
+	control.conf = conf;
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		ports[i].conf = &conf->ports[i];
+	pthread_mutex_unlock(&control.lock);
+}
+
+static void await_removed(void)
+{
+	while (control.leaving[NEW].has_device) {
+		reopen_tick();
+		worker_passes();
+		wait_a_moment();
+	}
+}
+
+static void remove_port(struct conf *without)
+{
+	configure(without);
+	control.leaving[NEW].has_device = true;
+	reopen_remove(NEW);
+	assert_false(port_is_open(&ports[NEW]));
+}
+
+// A port that a configuration adds, and the next one removes.
+static void test_added_and_removed(void **state)
+{
+	struct conf *without = control.conf,
+		    *with = ports_conf(PORTS ", { name = \"new\"; device = \"net_ring7\"; side = "
+					     "\"protected\"; addresses = [ \"10.7.0.1/24\" ]; }");
+	const char *why;
+	uint16_t id;
+
+	(void)state;
+	members_replace(with);
+	for (unsigned int i = 0; i < 2; i++) { // the name of the device is free again
+		n_assigned = n_forgotten = 0;
+		assert_non_null(try(with, &why));
+		ports[NEW] = *device_thread_tried(NEW, &why);
+		configure(with);
+		reopen_add(NEW);
+		assert_true(port_is_open(&ports[NEW]));
+		assert_int_equal(n_assigned, 1);
+		id = ports[NEW].id;
+		frame_send(id, 9);
+		assert_int_equal(frame_receive(id), 9);
+		remove_port(without);
+		reopen_tick();
+		wait_a_moment();
+		assert_true(rte_eth_dev_is_valid_port(id)); // a worker is in a pass
+		assert_int_equal(n_forgotten, 0);
+		await_removed();
+		assert_int_equal(n_forgotten, 1);
+		assert_false(rte_eth_dev_is_valid_port(id));
+	}
+	// While its device is lost.
+	assert_non_null(try(with, &why));
+	ports[NEW] = *device_thread_tried(NEW, &why);
+	configure(with);
+	reopen_add(NEW);
+	device_lose(ports[NEW].id);
+	reopen_tick();
+	worker_passes();
+	reopen_tick();
+	remove_port(without);
+	await_removed();
+	assert_false(device_thread_has(NEW));
+	conf_free(with);
+}
+
+// Nothing is left of a device that does not open.
+static void test_not_added(void **state)
+{
+	struct conf *with =
+		ports_conf(PORTS ", { name = \"new\"; device = \"net_null7,nothing=1\"; side = "
+				 "\"protected\"; addresses = [ \"10.7.0.1/24\" ]; }");
+	const char *why;
+
+	(void)state;
+	assert_null(try(with, &why));
+	assert_logged("port \"new\": cannot open device \"net_null7,nothing=1\"");
+	assert_false(device_thread_has(NEW));
+	conf_free(with);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +333,8 @@ int main(void)
 		cmocka_unit_test_setup(test_waits_for_workers, forget),
 		cmocka_unit_test_setup(test_stalled, forget),
 		cmocka_unit_test_setup(test_member_lost, forget),
+		cmocka_unit_test_setup(test_added_and_removed, forget),
+		cmocka_unit_test_setup(test_not_added, forget),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

@@ -434,7 +434,7 @@ static void test_ports(void **state)
 		"changed port lan addresses: \"10.1.0.1/24\" -> [ \"10.1.0.1/24\", \"10.9.0.1/24\" "
 		"] (16)\n");
 	check_edit("\"lan\"; device", "\"inside\"; device",
-		"added port inside (16) restart\nremoved port lan (16) restart\n");
+		"added port inside (16)\nremoved port lan (16)\n");
 }
 
 // The fewest elements that explain the change of order.

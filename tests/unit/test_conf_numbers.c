@@ -103,6 +103,28 @@ static void test_number_is_free_later(void **state)
 	conf_free(c);
 }
 
+#define OTHER "{ name = \"other\"; device = \"net_null1\"; addresses = [ \"10.9.0.1/24\" ]; }"
+
+// The same of a port with a device.
+static void test_devices(void **state)
+{
+	struct conf *c = replace(NULL, PORTS(TRUNK ", " VLAN(10, "")));
+
+	(void)state;
+	c = replace(c, PORTS(OTHER ", " TRUNK ", " VLAN(10, "")));
+	ports_are(c, "trunk v10 other");
+	assert_int_equal(conf_port_n_devices(&c->ports[2]), 1);
+	assert_string_equal(c->devices[c->ports[2].devices].device, "net_null1");
+	c = replace(c, PORTS(OTHER));
+	ports_are(c, "- - other");
+	assert_int_equal(c->ports_leaving, 0x3);
+	c = replace(c, PORTS(OTHER ", " TRUNK ", " VLAN(10, ""))); // whose parent is new as well
+	ports_are(c, "- - other trunk v10");
+	assert_int_equal(c->ports[4].parent, 3);
+	assert_true(c->ports[3].takes_vlans);
+	conf_free(c);
+}
+
 // Anything else than addresses and the side makes another port of a VLAN.
 static void test_changed(void **state)
 {
@@ -245,7 +267,13 @@ static void test_diff(void **state)
 	restarts_are(PORTS(TRUNK ", " VLAN(10, "")),
 		PORTS(TRUNK ", " VLAN(10, "") ", { name = \"lan\"; device = \"net_null1\"; "
 					      "addresses = [ \"10.77.0.1/24\" ]; }"),
-		"lan! ");
+		"lan ");
+	restarts_are(PORTS(TRUNK),
+		PORTS(TRUNK ", " OTHER ", { name = \"v9\"; parent = \"other\"; vlan = 9; "
+			    "addresses = [ \"10.77.0.1/24\" ]; }"),
+		"other v9 ");
+	restarts_are(PORTS(TRUNK ", " OTHER), PORTS(TRUNK), "other ");
+	restarts_are(PORTS(MEMBERS ", " OTHER), PORTS(OTHER), "trunk! ");
 }
 
 static int errors_free(void **state)
@@ -259,6 +287,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_number_is_free_later),
+		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_references),
 		cmocka_unit_test(test_no_number),

@@ -217,12 +217,12 @@ static void test_ports(void **state)
 	check(PORTS,
 		"ports = (\n" PORT ",\n"
 		"{ name = \"wan\"; device = \"net_null1\"; addresses = [ \"10.2.0.1/24\" ]; } );\n",
-		"3: port \"wan\": is a new port with a device, needs a restart\n");
+		"");
 	check(PORTS,
 		"ports = (\n"
 		"{ name = \"wan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" ]; } );\n",
-		"1: ports: port \"lan\", which has a device, is missing, needs a restart\n"
-		"2: port \"wan\": is a new port with a device, needs a restart\n");
+		"2: port \"wan\": device: is that of port \"lan\", which another reload has to "
+		"remove before\n");
 	check(PARENT("addresses = [ \"10.9.0.1/24\" ];"),
 		"ports = (\n"
 		"{ name = \"trunk\"; parent = \"lan\"; vlan = 3; addresses = [ \"10.9.0.1/24\" ]; "
@@ -243,6 +243,53 @@ static void test_ports(void **state)
 		"restart\n"
 		"5: port \"lan\": steer: differs from the running configuration, needs a restart\n"
 		"5: port \"lan\": mac: differs from the running configuration, needs a restart\n");
+}
+
+#define NEW(settings)                                                                              \
+	"ports = (\n" PORT ",\n{ name = \"wan\"; " settings                                        \
+	" addresses = [ \"10.2.0.1/24\" ]; } );\n"
+#define WITH(reason) "3: port \"wan\": is a new port " reason ", needs a restart\n"
+
+// The needs of such ports are prepared at the start alone.
+static void test_ports_that_stay(void **state)
+{
+	static const char card[] = NEW("device = \"0000:00:06.0\";");
+
+	(void)state;
+	check(PORTS, card, WITH("on a bus or with AF_XDP"));
+	check(PORTS, NEW("device = \"net_af_xdp0,iface=x\";"), WITH("on a bus or with AF_XDP"));
+	check(PORTS, NEW("members = [ \"net_tap0\", \"net_tap1\" ];"), WITH("with members"));
+	check(PORTS, NEW("device = \"net_null1\"; host = \"h\";"), WITH("with host"));
+	check(PORTS, NEW("device = \"net_null1\"; steer = true;"), WITH("with isolated or steer"));
+	check(PORTS, NEW("device = \"net_null1\"; mtu = 9000;"),
+		WITH("with an mtu above those of the start"));
+	check("idle = \"interrupt\"; " PORTS,
+		"idle = \"interrupt\"; " NEW("device = \"net_null1\";"),
+		WITH("while idle is \"interrupt\""));
+	check(card, PORTS,
+		"1: ports: port \"wan\" on a bus or with AF_XDP is missing, needs a restart\n");
+}
+
+// The pool of packet buffers is that of the start, and its room that of the largest mtu then.
+static void test_packet_buffers(void **state)
+{
+	char *errors;
+	struct conf *running = load(PORTS, NULL, &errors), *c;
+
+	(void)state;
+	assert_int_equal(running->packet_buffers, 8192);
+	free(errors);
+	c = load(NEW("device = \"net_null1\"; rx_queues = 8;"), running, &errors);
+	assert_null(c);
+	assert_non_null(strstr(errors, "is a new port, with it "));
+	assert_non_null(
+		strstr(errors, " and there are 8192 (memory.packet_buffers), needs a restart"));
+	free(errors);
+	conf_free(running);
+	check(PORTS "memory = { packet_buffers = 8192; };\n",
+		NEW("device = \"net_null1\"; rx_queues = 8;") "memory = { packet_buffers = 8192; "
+							      "};\n",
+		"");
 }
 
 static void test_addresses(void **state)
@@ -321,6 +368,8 @@ int main(void)
 		cmocka_unit_test(test_refused_anyway),
 		cmocka_unit_test(test_back_to_default),
 		cmocka_unit_test(test_ports),
+		cmocka_unit_test(test_ports_that_stay),
+		cmocka_unit_test(test_packet_buffers),
 		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_isolated),
 		cmocka_unit_test(test_isolated_change),

@@ -15,6 +15,7 @@
 #include "log.h"
 #include "device_bus.h"
 #include "port.h"
+#include "port_try.h"
 #include "test.h"
 #include "device_watch.h"
 
@@ -82,6 +83,24 @@ int port_open(struct port *p, const struct conf *c, const struct conf_port *port
 	while (hangs)
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	return opens ? 0 : -EIO;
+}
+
+static atomic_uint n_dropped, n_dropped_open;
+
+int port_try(struct port *p, const struct conf *c, unsigned int number, struct rte_mempool *pool)
+{
+	*p = (struct port){.conf = &c->ports[number], .n_rx = 3};
+	if (port_open(p, c, &c->ports[number], pool) == 0)
+		return 0;
+	log_error("port \"%s\": it is broken", c->ports[number].name);
+	return -EIO;
+}
+
+void port_drop(const struct port *p, unsigned int number)
+{
+	(void)number;
+	n_dropped_open += p != NULL;
+	n_dropped++;
 }
 
 void port_close(const struct port *p)
@@ -257,6 +276,83 @@ static void test_reports(void **state)
 	assert_int_equal(n_reported, 2);
 }
 
+static const struct port *try(unsigned int port, const char **why)
+{
+	device_thread_try(port, &conf);
+	while (device_thread_tries(port))
+		assert_true(wait_on());
+	return device_thread_tried(port, why);
+}
+
+static void drop(unsigned int port)
+{
+	device_thread_drop(port);
+	while (device_thread_has(port))
+		assert_true(wait_on());
+}
+
+// The device of a port that is added is opened before anything else changes.
+static void test_try(void **state)
+{
+	const struct port *p;
+	struct port opened;
+	const char *why;
+
+	(void)state;
+	p = try(TAP, &why);
+	assert_non_null(p);
+	assert_int_equal(p->n_rx, 3);
+	take(TAP); // the configuration is in effect
+	assert_false(device_thread_has(TAP));
+	assert_non_null(try(TAP, &why));
+	drop(TAP); // it is discarded
+	assert_int_equal(n_dropped_open, 1);
+	opens = false;
+	assert_null(try(TAP, &why));
+	assert_string_equal(why, "port \"tap\": it is broken");
+	assert_false(device_thread_has(TAP));
+	assert_int_equal(n_dropped, 1);
+	assert_false(device_thread_take(TAP, &opened));
+	opens = true;
+}
+
+// A port is removed while its device is closed, or waits for it.
+static void test_drop(void **state)
+{
+	unsigned int dropped = n_dropped_open, closed = n_closed[TAP];
+
+	(void)state;
+	opens = false;
+	now_ms += 60000;
+	give(TAP);
+	wait_for(&n_closed[TAP], closed + 1);
+	wait_for_looks();
+	drop(TAP);
+	assert_int_equal(n_dropped_open, dropped);
+	opens = true;
+	device_thread_give(TAP, DEVICE_DROP);
+	while (device_thread_has(TAP))
+		assert_true(wait_on());
+	assert_int_equal(n_dropped_open, dropped + 1);
+}
+
+// A device that answers too late is closed then.
+static void test_try_hangs(void **state)
+{
+	unsigned int before = n_opened[TAP], dropped = n_dropped_open;
+
+	(void)state;
+	hangs = true;
+	device_thread_try(TAP, &conf);
+	wait_for(&n_opened[TAP], before + 1);
+	device_thread_drop(TAP);
+	assert_true(device_thread_has(TAP));
+	hangs = false;
+	while (device_thread_has(TAP))
+		assert_true(wait_on());
+	assert_int_equal(n_dropped_open, dropped + 1);
+}
+
 // The end of the daemon does not wait for ever.
 static void test_device_hangs(void **state)
 {
@@ -282,6 +378,9 @@ int main(void)
 		cmocka_unit_test(test_steer),
 		cmocka_unit_test(test_reports),
 		cmocka_unit_test(test_hosts),
+		cmocka_unit_test(test_try),
+		cmocka_unit_test(test_drop),
+		cmocka_unit_test(test_try_hangs),
 		cmocka_unit_test(test_device_hangs),
 	};
 
