@@ -171,6 +171,8 @@ static void diff_option(struct diff *d, const struct pair *p, const struct conf_
 		c.from = value_text(p, o, p->from, p->from_base);
 		c.to = value_text(p, o, p->to, p->to_base);
 	}
+	if (!c.secret && c.from == NULL && c.to == NULL && !is_written(p, o))
+		return; // it follows from other settings, whose change is shown
 	if (o->shape == CONF_MANY && conf_texts_equal(c.from, c.to)) // an alias has changed
 		c.from = c.to = NULL;
 	if (to != NULL)

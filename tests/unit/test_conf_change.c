@@ -415,8 +415,7 @@ static void test_settings(void **state)
 	check_edit(
 		"hugepages = false;", "", "changed memory.hugepages: false -> true (1) restart\n");
 	check_edit("workers = [ 1 ]", "workers = [ 1, 2 ]",
-		"changed cpus.workers: 1 -> [ 1, 2 ] (12) restart\n"
-		"changed memory.packet_buffers: - -> - (1) restart\n");
+		"changed cpus.workers: 1 -> [ 1, 2 ] (12) restart\n");
 	check_edit("ports = (", "default_action = \"drop\"; ports = (",
 		"changed default_action: \"accept\" -> \"drop\" (15)\n");
 	check_edit("ports = (", "flows = { timeouts = { udp = 9; }; }; ports = (",

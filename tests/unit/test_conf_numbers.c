@@ -273,6 +273,9 @@ static void test_diff(void **state)
 			    "addresses = [ \"10.77.0.1/24\" ]; }"),
 		"other v9 ");
 	restarts_are(PORTS(TRUNK ", " OTHER), PORTS(TRUNK), "other ");
+	restarts_are(PORTS(TRUNK ", { name = \"wide\"; device = \"net_null1\"; rx_queues = 8; "
+				 "addresses = [ \"10.9.0.1/24\" ]; }"),
+		PORTS(TRUNK), "wide "); // with more packet buffers
 	restarts_are(PORTS(MEMBERS ", " OTHER), PORTS(OTHER), "trunk! ");
 }
 
