@@ -3,6 +3,7 @@
 #include "flow_table.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "huge_pages.h"
