@@ -96,8 +96,16 @@ enum conf_role { CONF_ACTIVE, CONF_STANDBY };
 
 #define CONF_MSS_AUTO UINT16_MAX // the one that fits the path MTU
 
+// The own end of an SA as it is written: an address, or the name of a port with addresses =
+// [ "host" ], one of which it has.
+struct conf_own_end {
+	struct ip_addr addr;
+	conf_name port; // "": an address is written
+};
+
 struct conf_sa {
 	struct conf_where where;
+	struct conf_own_end local; // opt.local follows from it
 	struct sa_options opt;
 	struct sa_live live;
 	uint8_t cipher_key[CRYPTO_CIPHER_KEY_MAX]; // key and salt
@@ -375,9 +383,9 @@ const char *conf_port_must_stay(const struct conf_port *p, const struct conf *ru
 // Index of the port that has this address. -1 if there is none.
 int conf_own_port(const struct conf *c, const struct ip_addr *a);
 
-// Gives a port with addresses = [ "host" ] those of the kernel's interface that it can have, before
-// the configuration is used; without an effect on other ports. A line to ignored, with the place in
-// the file, for each of the others.
+// Gives a port with addresses = [ "host" ] those of the kernel's interface that it can have, and
+// one of them to the SAs that name the port, before the configuration is used; without an effect on
+// other ports. A line to ignored, with the place in the file, for each of the others.
 void conf_follow_host(
 	struct conf *c, unsigned int port, const struct conf_followed *has, FILE *ignored);
 

@@ -22,6 +22,10 @@ void conf_check_channel(struct conf_reader *r);
 // list: sas or policies, which has n elements.
 void conf_check_ike(struct conf_reader *r, enum conf_kind kind);
 
+// The SA, whose local is the name of a port, gets the port's first address of the family of its
+// remote; without one the unspecified address, which no port has, so that it drops its packets.
+void conf_local_follow(struct conf_sa *sa, const struct conf_port *port);
+
 // Check the ends and UDP ports of an SA, settings of that group. Of an IKE daemon's SA, also the
 // port of the own end: it must be on the unprotected side already, for it cannot change the sides.
 void conf_check_ends(struct conf_reader *r, config_setting_t *group, const struct conf_sa *sa);

@@ -131,6 +131,11 @@ static bool find_in(struct conf_reader *r, config_setting_t *policy, const struc
 
 static const char *const ends[] = {"local", "remote"};
 
+static const char *local_text(char *buf, const struct conf_own_end *local)
+{
+	return local->port[0] != '\0' ? local->port : end_text(buf, &local->addr);
+}
+
 // A policy has one mode and one pair of ends (RFC 4301 4.4.1.2).
 static void check_pair(struct conf_reader *r, config_setting_t *policy, const struct conf_policy *p,
 	unsigned int sa_in)
@@ -138,9 +143,10 @@ static void check_pair(struct conf_reader *r, config_setting_t *policy, const st
 	const struct conf_sa *out = &r->c->sas[p->sa_out], *in = &r->c->sas[sa_in];
 	config_setting_t *out_item = conf_item(r, CONF_SA, p->sa_out);
 	config_setting_t *in_item = conf_item(r, CONF_SA, sa_in);
-	const struct ip_addr *const outs[] = {&out->opt.local, &out->opt.remote};
-	const struct ip_addr *const ins[] = {&in->opt.local, &in->opt.remote};
-	char a[IP_ADDR_STRLEN], b[IP_ADDR_STRLEN];
+	char a[2][IP_ADDR_STRLEN], b[2][IP_ADDR_STRLEN];
+	const char *const outs[] = {
+		local_text(a[0], &out->local), end_text(a[1], &out->opt.remote)};
+	const char *const ins[] = {local_text(b[0], &in->local), end_text(b[1], &in->opt.remote)};
 
 	if (!conf_rejected(out_item, "mode") && !conf_rejected(in_item, "mode") &&
 		out->opt.mode != in->opt.mode)
@@ -149,11 +155,10 @@ static void check_pair(struct conf_reader *r, config_setting_t *policy, const st
 			sa_mode_names[in->opt.mode]);
 	for (unsigned int i = 0; i < RTE_DIM(ends); i++)
 		if (conf_given(out_item, ends[i]) != NULL && conf_given(in_item, ends[i]) != NULL &&
-			!ip_addr_equal(outs[i], ins[i]))
+			strcmp(outs[i], ins[i]) != 0)
 			conf_err(r, policy,
 				"sa \"%s\" has %s %s, sa \"%s\" has %s, must be the same",
-				out->live.name, ends[i], end_text(a, outs[i]), in->live.name,
-				end_text(b, ins[i]));
+				out->live.name, ends[i], outs[i], in->live.name, ins[i]);
 }
 
 bool conf_check_pair(struct conf_reader *r, config_setting_t *policy, const struct conf_names *sas,

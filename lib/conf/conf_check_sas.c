@@ -132,6 +132,36 @@ static void check_local(struct conf_reader *r, config_setting_t *s, const struct
 		check_route(r, s, &sa->opt.remote, &sa->opt.local);
 }
 
+// Until the host has an address, and to check the rest, opt.local is unspecified.
+static void local_take(struct conf_reader *r, config_setting_t *item, struct conf_sa *sa)
+{
+	const struct conf_port *port = conf_port_named(r->c, sa->local.port);
+	config_setting_t *s = conf_given(item, "local");
+
+	sa->opt.local = sa->local.addr;
+	if (sa->local.port[0] == '\0')
+		return;
+	if (r->ike)
+		conf_err(r, s,
+			"the name of a port is not for requests of an IKE daemon, must be "
+			"an address");
+	else if (r->nets_known && port == NULL)
+		conf_err(r, s, "%s is no address and no port, must be one",
+			conf_quote(sa->local.port));
+	else if (r->nets_known && !port->follows_host)
+		conf_err(r, s, "%s has addresses of the file, must be one of them",
+			conf_ref(conf_item(r, CONF_PORT, (unsigned int)(port - r->c->ports))));
+	if (sa->opt.mode == SA_TRANSPORT && !conf_rejected(item, "mode"))
+		conf_err(r, s, "the name of a port is for mode \"tunnel\" only");
+	if (conf_given(item, "remote") == NULL)
+		return;
+	if (ip_addr_is_none(&sa->opt.remote))
+		conf_err(r, conf_at(item, "remote"),
+			"\"any\" does not show the family of local, which is the name of a port");
+	else
+		conf_local_follow(sa, &(struct conf_port){0});
+}
+
 void conf_check_ends(struct conf_reader *r, config_setting_t *item, const struct conf_sa *sa)
 {
 	config_setting_t *local = conf_given(item, "local"), *remote = conf_given(item, "remote");
@@ -143,7 +173,7 @@ void conf_check_ends(struct conf_reader *r, config_setting_t *item, const struct
 		return;
 	if (!check_scope(r, local, &sa->opt.local) || !check_scope(r, remote, &sa->opt.remote))
 		return;
-	if (local != NULL && !conf_rejected(item, "mode"))
+	if (local != NULL && sa->local.port[0] == '\0' && !conf_rejected(item, "mode"))
 		check_local(r, local, sa);
 	if (remote == NULL || ip_addr_is_none(&sa->opt.remote))
 		return;
@@ -153,7 +183,7 @@ void conf_check_ends(struct conf_reader *r, config_setting_t *item, const struct
 	else if (conf_is_broadcast(r->c, &sa->opt.remote))
 		conf_err(r, remote, "%s is %s, must be a host's", buf,
 			conf_no_host(&sa->opt.remote));
-	else
+	else if (sa->local.port[0] == '\0') // the client of the host brings a default route
 		check_route(r, remote, &sa->opt.local, &sa->opt.remote);
 }
 
@@ -336,6 +366,7 @@ void conf_check_sas(struct conf_reader *r)
 		struct conf_sa *sa = &c->sas[i];
 
 		check_options(r, conf_sa_options, item, sa, conf_given(item, "direction") != NULL);
+		local_take(r, item, sa);
 		conf_check_ends(r, item, sa);
 		if (r->ike)
 			conf_check_ike_port(r, item, sa);

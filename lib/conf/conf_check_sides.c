@@ -3,7 +3,8 @@
 
 int conf_sa_port(const struct conf *c, const struct conf_sa *sa)
 {
-	int port = conf_own_port(c, &sa->opt.local);
+	const struct conf_port *named = conf_port_named(c, sa->local.port);
+	int port = named != NULL ? (int)(named - c->ports) : conf_own_port(c, &sa->opt.local);
 
 	return port < 0 && sa->opt.mode == SA_TRANSPORT
 		       ? conf_egress_port(c, &sa->opt.local, &sa->opt.remote)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Addresses of the kernel that a port with addresses = [ "host" ] has. The file was checked without
 // them: here they are checked as those of a file are.
+#include <string.h>
+
 #include "conf_check.h"
 #include "conf_schema.h"
 
@@ -48,6 +50,23 @@ static bool is_usable(
 	return false;
 }
 
+static struct ip_addr unspecified(const struct ip_addr *remote)
+{
+	return ip_addr_is_v4(remote) ? ip_addr_from_v4(0) : (struct ip_addr){0};
+}
+
+void conf_local_follow(struct conf_sa *sa, const struct conf_port *port)
+{
+	sa->opt.local = unspecified(&sa->opt.remote);
+	for (unsigned int i = port->n_addrs; i-- > 0;) {
+		const struct ip_addr *own = &port->addrs[i].addr;
+
+		if (ip_addr_family(own) == ip_addr_family(&sa->opt.remote) &&
+			!ip_addr_is_link_local(own))
+			sa->opt.local = *own;
+	}
+}
+
 void conf_follow_host(
 	struct conf *c, unsigned int port, const struct conf_followed *has, FILE *ignored)
 {
@@ -60,4 +79,7 @@ void conf_follow_host(
 	for (unsigned int i = 0; i < has->n; i++)
 		if (is_usable(c, port, &has->addr[i], ignored))
 			p->addrs[p->n_addrs++] = has->addr[i];
+	for (unsigned int i = 0; i < c->n_sas; i++)
+		if (strcmp(c->sas[i].local.port, p->name) == 0)
+			conf_local_follow(&c->sas[i], p);
 }

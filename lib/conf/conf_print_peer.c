@@ -284,6 +284,12 @@ static void print_notes(const struct printing *p)
 				"# sa \"%s\": replace local = \"any\" by the address of that "
 				"end\n",
 				p->c->sas[i].live.name);
+	for (unsigned int i = 0; i < p->c->n_sas; i++)
+		if (p->sa[i] && p->c->sas[i].local.port[0] != '\0')
+			fprintf(p->out,
+				"# sa \"%s\": replace remote = \"%s\" by the address that this end "
+				"has\n",
+				p->c->sas[i].live.name, p->c->sas[i].local.port);
 	for (unsigned int i = 0; i < p->c->n_policies; i++)
 		if (!p->end[i] && p->c->policies[i].action != SPD_PROTECT)
 			fprintf(p->out, "# policy \"%s\" is left out: it has no peer\n",

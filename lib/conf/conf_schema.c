@@ -97,13 +97,14 @@ extern const struct conf_option conf_lifetime_options[], conf_tfc_options[];
 		FIELD(struct conf_sa, member),                                                     \
 		__VA_ARGS__},
 
-#define SA_GROUP                         GROUP
-#define SA_GROUP_END                     END
-#define SA_OPTION(type, field, ...)      ROW(opt.field, __VA_ARGS__)
-#define SA_LIVE_OPTION(type, field, ...) ROW(live.field, __VA_ARGS__)
-#define SA_KEY_OPTION(name_, kind, ...)  {.name = (name_), .type = &(kind), __VA_ARGS__},
-#define ALIKE                            .size = 0
-#define GIVEN(field)                     FIELD(struct conf_sa, opt.field)
+#define SA_GROUP                          GROUP
+#define SA_GROUP_END                      END
+#define SA_OPTION(type, field, ...)       ROW(opt.field, __VA_ARGS__)
+#define SA_LOCAL_OPTION(type, field, ...) ROW(field, __VA_ARGS__)
+#define SA_LIVE_OPTION(type, field, ...)  ROW(live.field, __VA_ARGS__)
+#define SA_KEY_OPTION(name_, kind, ...)   {.name = (name_), .type = &(kind), __VA_ARGS__},
+#define ALIKE                             .size = 0
+#define GIVEN(field)                      FIELD(struct conf_sa, opt.field)
 #define SA_SUBGROUP(group, only_, given, help_)                                                    \
 	{.name = #group,                                                                           \
 		.only = (only_),                                                                   \

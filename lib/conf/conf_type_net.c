@@ -84,6 +84,19 @@ void conf_parse_address(const struct conf_value *v)
 		*(struct ip_addr *)v->field = a;
 }
 
+void conf_parse_own_end(const struct conf_value *v)
+{
+	struct conf_own_end *end = v->field;
+	struct conf_value part = *v;
+	struct ip_addr a;
+
+	part.field = ip_addr_parse(&a, v->text) == 0 ? (void *)&end->addr : (void *)end->port;
+	if (part.field == &end->addr)
+		conf_parse_address(&part);
+	else
+		conf_parse_name(&part);
+}
+
 static bool is_loopback(const struct ip_addr *a)
 {
 	const struct ip_prefix v4 = V4(127, 0, 0, 0, 8), v6 = V6(0, 0, 1, 128);

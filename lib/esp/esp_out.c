@@ -208,10 +208,10 @@ void esp_out_keepalive(struct rte_mbuf *m, const struct sa_path *path)
 enum drop esp_out_drop_reason(
 	struct sa_out *sa, const struct sa_path *path, uint64_t seq, unsigned int worker)
 {
-	enum drop stop;
+	enum drop stop = atomic_load_explicit(&sa->sa.per_packet.stop, memory_order_relaxed);
 
-	if (path->framing == SA_FRAME_NONE)
-		return DROP_PEER_UNKNOWN;
+	if (path->framing == SA_FRAME_NONE) // also without a route, as without an own address
+		return stop != DROP_NONE ? stop : DROP_PEER_UNKNOWN;
 	if (usable(&sa->per_worker[worker].per_packet, seq, 1) == 1)
 		return DROP_NO_ROOM;
 

@@ -8,6 +8,7 @@
 #include "addrs.h"
 #include "nd.h"
 #include "packet_v6.h"
+#include "peer.h"
 #include "site.h"
 
 #define SERVER "192.0.2.254"
@@ -268,6 +269,74 @@ static void test_dhcpv6(void **state)
 	gateway_free(g);
 }
 
+static struct gateway *gateway_with_sas(void)
+{
+	return gateway_new(0,
+		"ports = ( { name = \"lan\"; device = \"net_null0\";"
+		" addresses = [ \"10.1.0.1/24\" ]; },"
+		" { name = \"wan\"; device = \"net_null1\"; host = \"gw1\";"
+		" addresses = [ \"host\" ]; side = \"unprotected\"; } );"
+		"routes = ( { to = \"0.0.0.0/0\"; via = \"" SERVER "\"; port = \"wan\"; } );"
+		"neighbours = ( { address = \"" SERVER "\"; mac = \"02:00:00:00:00:fe\";"
+		" port = \"wan\"; },"
+		" { address = \"10.1.0.5\"; mac = \"02:00:00:00:00:05\"; } );"
+		"sas = ( { name = \"out\"; direction = \"out\"; spi = \"0x1001\"; local = \"wan\";"
+		" remote = \"198.51.100.2\"; cipher = \"null\"; auth = \"hmac-sha1-96\";"
+		" auth_key = \"000102030405060708090a0b0c0d0e0f10111213\"; },"
+		" { name = \"in\"; direction = \"in\"; spi = \"0x1002\"; local = \"wan\";"
+		" remote = \"198.51.100.2\"; cipher = \"null\"; auth = \"hmac-sha1-96\";"
+		" auth_key = \"100102030405060708090a0b0c0d0e0f10111213\"; } );"
+		"policies = ( { name = \"b\"; local = \"10.1.0.0/24\"; remote = \"10.2.0.0/24\";"
+		" action = \"protect\"; out = \"out\"; in = \"in\"; } );");
+}
+
+// Sends a packet through the tunnel; returns its sequence number.
+static uint32_t seq_from(struct gateway *g, const char *local)
+{
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
+	const uint8_t *packet;
+
+	gateway_expect_sent(g, &f, WAN);
+	packet = frame_packet(&g->sent[0]);
+	assert_int_equal(be32(packet + 12), ip_number(local));
+	return be32(packet + IP_LEN + 4);
+}
+
+static void receive(struct gateway *g, uint32_t seq)
+{
+	struct peer b = peer_new(g, "in");
+	struct frame f = peer_seal_ip(&b, seq, (struct ipv4)FROM_TO("10.2.0.5", "10.1.0.5"));
+
+	gateway_expect_sent(g, &f, LAN);
+	gateway_expect_drop(g, &f, DROP_REPLAY);
+	peer_free(&b);
+}
+
+// An SA follows its port with its sequence numbers and its replay window.
+static void test_sas_follow(void **state)
+{
+	static const char *const first[] = {"192.0.2.5/24"}, *const second[] = {"192.0.2.6/24"};
+	struct gateway *g = gateway_with_sas();
+	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
+	uint32_t seq;
+
+	(void)state;
+	sa_local_set(&gateway_sa_out(g, "out")->sa, DROP_ADDR_UNUSABLE); // by the control thread
+	gateway_expect_drop(g, &f, DROP_ADDR_UNUSABLE);
+	host_has(g, first, 1);
+	seq = seq_from(g, "192.0.2.5");
+	assert_int_equal(seq_from(g, "192.0.2.5"), seq + 1);
+	receive(g, 7);
+	host_has(g, second, 1);
+	assert_true(seq_from(g, "192.0.2.6") > seq + 1);
+	receive(g, 8);
+	host_has(g, NULL, 0);
+	host_has(g, first, 1);
+	seq_from(g, "192.0.2.5");
+	receive(g, 9);
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +346,7 @@ int main(void)
 		pipeline_test(test_renewal),
 		pipeline_test(test_router_discovery),
 		pipeline_test(test_dhcpv6),
+		pipeline_test(test_sas_follow),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -170,6 +170,45 @@ static void test_reload(void **state)
 	conf_free(fixed);
 }
 
+#define SA                                                                                         \
+	" sas = ( { name = \"out\"; direction = \"out\"; spi = \"0x1001\"; local = \"wan\";"       \
+	" remote = \"%s\"; cipher = \"null\"; auth = \"hmac-sha1-96\";"                            \
+	" auth_key = \"000102030405060708090a0b0c0d0e0f10111213\"; } );"
+
+static void expect_local(const char *remote, const char *expected, const char *none)
+{
+	static const char *const text[] = {"fe80::5/64", "192.0.2.5/24", "192.0.2.6/24",
+		"2001:db8:f::5/64", "2001:db8:f::6/64"};
+	const struct conf_followed f = followed(text, RTE_DIM(text)), no = {0};
+	char sas[512], buf[IP_ADDR_STRLEN];
+	struct conf *running, *same;
+	struct conf_changes *list;
+
+	snprintf(sas, sizeof(sas), SA, remote);
+	running = load(WAN, sas);
+	same = load(WAN, sas);
+	assert_string_equal(ip_addr_format(buf, &running->sas[0].opt.local), none);
+	free(follow(running, 1, &f));
+	assert_string_equal(ip_addr_format(buf, &running->sas[0].opt.local), expected);
+	free(follow(running, 2, &no)); // another port
+	assert_string_equal(ip_addr_format(buf, &running->sas[0].opt.local), expected);
+	list = conf_diff(running, same); // by the host, not by an operator
+	assert_int_equal(list->n, 0);
+	conf_changes_free(list);
+	free(follow(running, 1, &no));
+	assert_string_equal(ip_addr_format(buf, &running->sas[0].opt.local), none);
+	conf_free(running);
+	conf_free(same);
+}
+
+// The first of the family of the peer, and none that is link-local.
+static void test_local_of_sas(void **state)
+{
+	(void)state;
+	expect_local("198.51.100.2", "192.0.2.5", "0.0.0.0");
+	expect_local("2001:db8:9::2", "2001:db8:f::5", "::");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +217,7 @@ int main(void)
 		cmocka_unit_test(test_unusable),
 		cmocka_unit_test(test_two_hosts),
 		cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_local_of_sas),
 	};
 
 	return cmocka_run_group_tests(tests, conf_dir_make, conf_dir_remove);
