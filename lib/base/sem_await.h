@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting for a semaphore, past signals. Any thread.
+// Waiting for a semaphore, past signals, and until when to wait. Any thread.
 #pragma once
 
 #include <semaphore.h>

@@ -13,6 +13,7 @@
 
 #include "file_save.h"
 #include "log.h"
+#include "sem_await.h"
 
 enum state { IDLE, BUSY, DONE };
 
@@ -163,12 +164,8 @@ void disk_writer_meanwhile(const struct disk_writer *w)
 
 static void changed_wait(struct disk_writer *w)
 {
-	struct timespec end;
+	const struct timespec end = time_in(WAIT_MS);
 
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_nsec += WAIT_MS * 1000000;
-	end.tv_sec += end.tv_nsec / 1000000000;
-	end.tv_nsec %= 1000000000;
 	pthread_cond_clockwait(&w->changed, &w->lock, CLOCK_MONOTONIC, &end);
 }
 
