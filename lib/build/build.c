@@ -168,12 +168,13 @@ static void tunnel_host_build(struct snapshot *s, const struct snapshot *running
 }
 
 // The port in front of the SAs of a tunnel; of IKE, that may be any unprotected one.
-static uint16_t port_of(const struct snapshot *s, const struct spd_policy *tunnel)
+static uint16_t port_of(
+	const struct snapshot *s, const struct conf *conf, const struct conf_tunnel *tunnel)
 {
 	uint16_t i = 0;
 
-	if (tunnel->group == 0)
-		return build_port_of(s, &tunnel->in[0]->sa.opt.local);
+	if (tunnel->n_sa_in > 0)
+		return build_port_of(s, &conf->sas[tunnel->sa_in[0]].opt.local);
 	while (i + 1 < s->n_ports && (!s->iface[i].unprotected || s->iface[i].n_addrs == 0))
 		i++;
 	return i;
@@ -194,7 +195,7 @@ static void tunnels_build(
 			.on_link = &t->into,
 			.own_link_local = &t->own_link_local,
 			.n_addrs = tunnel_addrs_build(t, &conf->tunnels[i]),
-			.port = port_of(s, p),
+			.port = port_of(s, conf, &conf->tunnels[i]),
 			.tunnel = p};
 		if (conf->tunnels[i].host != NULL)
 			tunnel_host_build(s, running, &s->iface[p->iface], t);

@@ -41,6 +41,7 @@ static struct sa *take(const struct snapshot *s, const struct conf *conf, const 
 		.engine = conf->engine,
 		.n_workers = conf->n_workers,
 		.member = conf->pair_member,
+		.follows = c->local.port[0] != '\0',
 	};
 
 	if (c->opt.direction == SA_OUT) {
@@ -124,14 +125,13 @@ int build_sas(struct snapshot *s, const struct conf *conf, char *why, size_t siz
 // --- steps that may fail, before the snapshot is published ---
 
 // A new path for an SA that is in use. Without a route to the peer mtu is that of the link.
-static struct sa_path *path_again(
-	const struct snapshot *s, const struct sa_out *sa, const struct sa_peer *peer, uint16_t mtu)
+static struct sa_path *path_again(const struct snapshot *s, const struct sa_out *sa,
+	const struct ip_addr *local, const struct sa_peer *peer, uint16_t mtu)
 {
-	const struct nexthop *nexthop =
-		nexthop_to(s, &sa->sa.opt.local, &peer->addr, sa_out_path(sa)->nexthop);
+	const struct nexthop *nexthop = nexthop_to(s, local, &peer->addr, sa_out_path(sa)->nexthop);
 
-	return sa_path_new(
-		&sa->sa, peer, nexthop, nexthop != NULL ? s->iface[nexthop->iface].mtu : mtu);
+	return sa_path_new(&sa->sa, local, peer, nexthop,
+		nexthop != NULL ? s->iface[nexthop->iface].mtu : mtu);
 }
 
 // The same of one of the configuration. The endpoint of a peer that is followed stays as it is.
@@ -139,9 +139,10 @@ static struct sa_path *path_configured(
 	const struct snapshot *s, const struct sa_out *sa, const struct conf_sa *c)
 {
 	const struct sa_peer configured = sa_peer_configured(&c->opt);
+	const struct ip_addr *local = &c->opt.local;
 
 	return path_again(
-		s, sa, c->live.follow ? &sa->peer : &configured, mtu_of(s, NULL, &c->opt.local));
+		s, sa, local, c->live.follow ? &sa->peer : &configured, mtu_of(s, NULL, local));
 }
 
 // Lists the SAs of the configuration, and after them those of IKE.
@@ -185,7 +186,8 @@ static bool paths_make(
 	for (; at < next->n_out; at++) {
 		const struct sa_out *sa = next->out[at];
 
-		path[at] = path_again(s, sa, &sa->peer, sa_out_path(sa)->link_mtu);
+		path[at] =
+			path_again(s, sa, &sa->sa.opt.local, &sa->peer, sa_out_path(sa)->link_mtu);
 		if (path[at] == NULL)
 			return false;
 	}
@@ -233,6 +235,8 @@ static void sas_begin(struct snapshot *s, const struct conf *conf)
 
 		sa_ledger_begin(sa);
 		sa_change(sa, &conf->sas[i].live);
+		if (!ip_addr_equal(&sa->opt.local, &conf->sas[i].opt.local))
+			sa_local_move(sa, &conf->sas[i].opt.local);
 		if (is_new)
 			sad_add(*objects_sad(s->objects, sa->opt.direction), sa);
 	}

@@ -139,19 +139,6 @@ static bool has_ends(const struct conf_ike_move *move)
 	       move->udp_remote_port != 0;
 }
 
-// A path between the ends.
-static struct sa_path *path_between(struct control *c, struct sa_out *sa,
-	const struct ip_addr *local, const struct sa_peer *peer)
-{
-	const struct ip_addr now = sa->sa.opt.local;
-	struct sa_path *path;
-
-	sa->sa.opt.local = *local;
-	path = peer_path(c, sa, peer);
-	sa->sa.opt.local = now;
-	return path;
-}
-
 // Makes a path to where the peer is, to be set once nothing can fail any more. For an inbound SA
 // the peer's packets show where it is.
 static bool move_prepare(
@@ -172,7 +159,7 @@ static bool move_prepare(
 		return true;
 	sa = sa_out_of(ike_sa_get(o));
 	move_ends(a, step, sa, &change->move);
-	step->path = path_between(a->c, sa, &step->local, &step->peer);
+	step->path = peer_path(a->c, sa, &step->local, &step->peer);
 	return step->path != NULL || refuse(a, change, why_not(errno));
 }
 

@@ -50,27 +50,27 @@ struct sa_peer peer_endpoint(const struct sa *sa)
 
 // The next hop of packets to a peer, of several that of the SA's packets until now if it is up.
 // NULL: there is none.
-static const struct nexthop *nexthop_to(
-	const struct control *c, const struct sa_out *sa, const struct sa_peer *peer)
+static const struct nexthop *nexthop_to(const struct control *c, const struct sa_out *sa,
+	const struct ip_addr *local, const struct sa_peer *peer)
 {
 	const struct snapshot *s = c->snapshot;
-	const struct nexthop *nh =
-		hop_find(s, route_find_outer(s->routes, &sa->sa.opt.local, &peer->addr),
-			&sa->sa.opt.local, &peer->addr, 0, sa_out_path(sa)->nexthop);
+	const struct nexthop *nh = hop_find(s, route_find_outer(s->routes, local, &peer->addr),
+		local, &peer->addr, 0, sa_out_path(sa)->nexthop);
 
 	return nh != NULL && nh->kind <= NEXTHOP_GATEWAY ? nh : NULL;
 }
 
-struct sa_path *peer_path(struct control *c, const struct sa_out *sa, const struct sa_peer *peer)
+struct sa_path *peer_path(struct control *c, const struct sa_out *sa, const struct ip_addr *local,
+	const struct sa_peer *peer)
 {
 	const struct snapshot *s = c->snapshot;
-	const struct nexthop *nh = nexthop_to(c, sa, peer);
+	const struct nexthop *nh = nexthop_to(c, sa, local, peer);
 
 	if (nh == NULL) {
 		errno = EHOSTUNREACH;
 		return NULL;
 	}
-	return sa_path_new(&sa->sa, peer, nh,
+	return sa_path_new(&sa->sa, local, peer, nh,
 		(uint16_t)RTE_MIN(s->iface[nh->iface].mtu, path_mtu_known(c, &peer->addr)));
 }
 
@@ -99,7 +99,7 @@ static bool try_move(struct control *c, struct sa_out *sa, const struct sa_peer 
 	// In transport mode the address is that of the packets, which a policy has matched.
 	if (sa->sa.opt.mode == SA_TRANSPORT && !ip_addr_equal(&sa->peer.addr, &peer->addr))
 		return true;
-	path = peer_path(c, sa, peer);
+	path = peer_path(c, sa, &sa->sa.opt.local, peer);
 	if (path != NULL)
 		peer_path_set(c, sa, peer, path);
 	else if (errno == EHOSTUNREACH)
@@ -140,14 +140,15 @@ static void note_tunnel(const struct control *c, struct sa_out *sa)
 // False if there is no memory.
 static bool reroute(struct control *c, struct sa_out *sa)
 {
-	const struct nexthop *nh = nexthop_to(c, sa, &sa->peer);
+	const struct ip_addr *local = &sa->sa.opt.local;
+	const struct nexthop *nh = nexthop_to(c, sa, local, &sa->peer);
 	const struct sa_path *before = sa_out_path(sa);
 	struct sa_path *path;
 
 	if (nh == before->nexthop)
 		return true;
-	path = nh != NULL ? peer_path(c, sa, &sa->peer)
-			  : sa_path_new(&sa->sa, &sa->peer, NULL, before->link_mtu);
+	path = nh != NULL ? peer_path(c, sa, local, &sa->peer)
+			  : sa_path_new(&sa->sa, local, &sa->peer, NULL, before->link_mtu);
 	if (path == NULL)
 		return false;
 	peer_path_set(c, sa, &sa->peer, path);

@@ -23,9 +23,10 @@ void peer_moved(struct control *c, const struct event *e, uint64_t now_ms);
 // Packets of the SA come from this endpoint now, and its peer is sent to there.
 void peer_set(struct control *c, struct sa_in *sa, const struct sa_peer *peer, uint64_t now_ms);
 
-// A path of an outbound SA to the endpoint, to be freed with line_free() or set. NULL with errno
-// EHOSTUNREACH (no route), ENOMEM.
-struct sa_path *peer_path(struct control *c, const struct sa_out *sa, const struct sa_peer *peer);
+// A path of an outbound SA from local to the endpoint, to be freed with line_free() or set. NULL
+// with errno EHOSTUNREACH (no route), ENOMEM.
+struct sa_path *peer_path(struct control *c, const struct sa_out *sa, const struct ip_addr *local,
+	const struct sa_peer *peer);
 
 // Sets it: the peer is there from now on.
 void peer_path_set(

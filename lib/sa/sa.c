@@ -122,7 +122,8 @@ static uint8_t outer_proto(const struct sa *sa)
 }
 
 // The outer header of RFC 4301 5.1.2, except the fields that differ from packet to packet.
-static void outer_init_v6(struct sa_path *path, const struct sa *sa, const struct sa_peer *peer)
+static void outer_init_v6(struct sa_path *path, const struct sa *sa, const struct ip_addr *local,
+	const struct sa_peer *peer)
 {
 	struct rte_ipv6_hdr ip = {
 		.vtc_flow = RTE_BE32(6u << 28),
@@ -130,19 +131,20 @@ static void outer_init_v6(struct sa_path *path, const struct sa *sa, const struc
 		.hop_limits = sa->opt.ttl,
 	};
 
-	ipv6_src_set(&ip, &sa->opt.local);
+	ipv6_src_set(&ip, local);
 	ipv6_dst_set(&ip, &peer->addr);
 	memcpy(path->outer, &ip, sizeof(ip));
 	path->outer_len = sizeof(ip);
 }
 
-static void outer_init_v4(struct sa_path *path, const struct sa *sa, const struct sa_peer *peer)
+static void outer_init_v4(struct sa_path *path, const struct sa *sa, const struct ip_addr *local,
+	const struct sa_peer *peer)
 {
 	struct rte_ipv4_hdr ip = {
 		.version_ihl = RTE_IPV4_VHL_DEF,
 		.time_to_live = sa->opt.ttl,
 		.next_proto_id = outer_proto(sa),
-		.src_addr = ip_addr_v4(&sa->opt.local),
+		.src_addr = ip_addr_v4(local),
 		.dst_addr = ip_addr_v4(&peer->addr),
 	};
 
@@ -190,8 +192,8 @@ static enum sa_framing framing_of(const struct sa *sa, const struct sa_path *pat
 	return sa->udp_port != 0 ? SA_FRAME_TUNNEL_UDP : SA_FRAME_TUNNEL;
 }
 
-struct sa_path *sa_path_new(const struct sa *sa, const struct sa_peer *peer,
-	const struct nexthop *nexthop, uint16_t link_mtu)
+struct sa_path *sa_path_new(const struct sa *sa, const struct ip_addr *local,
+	const struct sa_peer *peer, const struct nexthop *nexthop, uint16_t link_mtu)
 {
 	struct sa_path *path = line_calloc(1, sizeof(*path));
 	uint8_t ip_len;
@@ -199,10 +201,10 @@ struct sa_path *sa_path_new(const struct sa *sa, const struct sa_peer *peer,
 	if (path == NULL)
 		return NULL;
 	path->nexthop = nexthop;
-	if (ip_addr_is_v4(&sa->opt.local))
-		outer_init_v4(path, sa, peer);
+	if (ip_addr_is_v4(local))
+		outer_init_v4(path, sa, local, peer);
 	else
-		outer_init_v6(path, sa, peer);
+		outer_init_v6(path, sa, local, peer);
 	ip_len = path->outer_len;
 	if (sa->udp_port != 0)
 		outer_add_udp(path, sa, peer);
@@ -269,7 +271,7 @@ static int sa_out_init(struct sa_out *sa, const struct sa_params *p)
 	per_packet->df_copied = o->df == SA_DF_COPY ? DF : 0;
 	per_packet->df_set = o->df == SA_DF_SET ? DF : 0;
 	per_packet->tos_fixed = (uint8_t)(o->dscp <= SA_DSCP_MAX ? o->dscp << 2 : 0);
-	per_packet->path = sa_path_new(&sa->sa, &sa->peer, p->nexthop, p->mtu);
+	per_packet->path = sa_path_new(&sa->sa, &o->local, &sa->peer, p->nexthop, p->mtu);
 	return per_packet->path != NULL ? 0 : -ENOMEM;
 }
 

@@ -127,6 +127,7 @@ struct sa_params {
 	const char *engine; // crypto engine or "auto"
 	unsigned int n_workers;
 	unsigned int member; // of a pair, whose numbers an outbound SA uses; 0: alone
+	bool follows;        // its port: with another local address it is the same SA
 	// Outbound: next hop towards the peer, of the table of routes (NULL: the peer is not
 	// known), and octets of IP packet that fit the link.
 	const struct nexthop *nexthop;
@@ -281,10 +282,11 @@ uint64_t sa_numbers_used(const struct sa *sa);
 // counts; if it had been stopped for a lifetime that is longer now, it continues. Control thread.
 void sa_change(struct sa *sa, const struct sa_live *live);
 
-// A path for an SA: to peer by nexthop, with a path MTU of link_mtu octets of IP packet. NULL with
-// errno ENOMEM. The caller owns it, and frees it with line_free(), until sa_out_path_set().
-struct sa_path *sa_path_new(const struct sa *sa, const struct sa_peer *peer,
-	const struct nexthop *nexthop, uint16_t link_mtu);
+// A path for an SA: from local, where it may have to move (sa_local_move()), to peer by nexthop,
+// with a path MTU of link_mtu octets of IP packet. NULL with errno ENOMEM. The caller owns it, and
+// frees it with line_free(), until sa_out_path_set().
+struct sa_path *sa_path_new(const struct sa *sa, const struct ip_addr *local,
+	const struct sa_peer *peer, const struct nexthop *nexthop, uint16_t link_mtu);
 
 // The same path with another path MTU.
 struct sa_path *sa_path_resized(const struct sa *sa, const struct sa_path *path, uint16_t link_mtu);

@@ -111,13 +111,22 @@ struct sa_record *sa_ledger_keep(struct sa_ledger *l, const struct key_id *id)
 	return record;
 }
 
+static bool is_same(const struct sa *sa, const struct sa_params *p)
+{
+	struct sa_options opt = p->opt;
+
+	if (p->follows)
+		opt.local = sa->opt.local;
+	return sa_options_equal(&sa->opt, &opt);
+}
+
 struct sa *sa_ledger_take(const struct sa_ledger *l, const struct sa_params *p)
 {
 	const struct key_id id = sa_numbers_id(&p->opt);
 	const struct sa_record *record = sa_ledger_find(l, &id);
 	struct sa *sa = record != NULL ? record->first : NULL;
 
-	while (sa != NULL && !sa_options_equal(&sa->opt, &p->opt))
+	while (sa != NULL && !is_same(sa, p))
 		sa = sa->next;
 	if (sa == NULL)
 		sa = sa_new(p, p->opt.direction);

@@ -4,8 +4,9 @@
 // 3.4.3, RFC 4106 3.1). Keys are identified by sa_numbers_id().
 //
 // Snapshots refer to SAs. An SA with equal parameters in two snapshots is one object, so that it
-// keeps its numbers, window, counters and lifetime. An SA with the same key but other settings, or
-// one that is added again, starts after the highest number used.
+// keeps its numbers, window, counters and lifetime; also one that follows a port to another
+// address. An SA with the same key but other settings, or one that is added again, starts after the
+// highest number used.
 //
 // Records in the file reserve numbers on the disk: outbound before they are used, inbound soon
 // after they were received.
@@ -72,7 +73,8 @@ struct sa_ledger *sa_ledger_new(void);
 void sa_ledger_free(struct sa_ledger *l);
 
 // An SA of the ledger with these parameters, or a new one, to be given back as often as it was
-// taken. NULL with errno as of sa_out_new(). Also the thread that builds a snapshot.
+// taken. One that follows a port may have another local address: the caller moves it. NULL with
+// errno as of sa_out_new(). Also the thread that builds a snapshot.
 struct sa *sa_ledger_take(const struct sa_ledger *l, const struct sa_params *p);
 
 // Adds an SA that was taken to the record of its key; does nothing if it has one. Returns 0 or

@@ -137,7 +137,7 @@ static void test_unknown_peer_gets_nothing(void **state)
 	(void)state;
 	gateway_expect_drop(a, &f, DROP_PEER_UNKNOWN);
 	assert_int_equal(sa_dropped(&sa->sa.per_worker[0], DROP_PEER_UNKNOWN), 1);
-	line_free(sa_out_path_set(sa, sa_path_new(&sa->sa, at, &nh, 1500)));
+	line_free(sa_out_path_set(sa, sa_path_new(&sa->sa, &sa->sa.opt.local, at, &nh, 1500)));
 	wire = *gateway_expect_sent(a, &f, WAN);
 	wire = udp_remove(&wire, NATT, 1025);
 	assert_int_equal(be32(frame_packet(&wire) + 16), ip_number("192.0.2.3"));
