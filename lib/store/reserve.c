@@ -266,6 +266,16 @@ static int out_begin(struct reserve *r, struct sa_out *sa)
 	return 0;
 }
 
+// Whether another SA with the key is in use, whose numbers sa_ledger_begin() continues.
+static bool in_use(const struct sa_record *record)
+{
+	const struct sa *sa = record->first;
+
+	while (sa != NULL && !sa->begun)
+		sa = sa->next;
+	return sa != NULL;
+}
+
 static int in_begin(struct reserve *r, struct sa_in *sa)
 {
 	const _Atomic uint64_t *words = NULL;
@@ -280,7 +290,7 @@ static int in_begin(struct reserve *r, struct sa_in *sa)
 		words = replay_memory_find(r->before, &sa->sa.record->id, &n_words);
 	if (words != NULL)
 		replay_take_over(&sa->sa.per_packet.replay, words, n_words, sa->sa.record->bound);
-	else if (sa->sa.record->bound > 0) {
+	else if (sa->sa.record->bound > 0 && !in_use(sa->sa.record)) {
 		replay_start_behind(&sa->sa.per_packet.replay, sa->sa.record->bound);
 		r->n_lost++;
 	}

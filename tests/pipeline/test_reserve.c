@@ -258,6 +258,32 @@ static void test_key_returns(void **state)
 	reserve_stop(r, g);
 }
 
+static void receive(struct gateway *g, uint64_t seq)
+{
+	struct peer b = peer_new(g, "from-b");
+	struct frame f = peer_seal_ip(&b, seq, (struct ipv4)FROM_TO("10.2.0.5", "10.1.0.5"));
+
+	gateway_expect_sent(g, &f, LAN);
+	gateway_expect_drop(g, &f, DROP_REPLAY);
+	peer_free(&b);
+}
+
+// An SA with another option continues after the numbers accepted, not after the numbers reserved:
+// the process knows better than the disk.
+static void test_option_changes(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct reserve *r = reserve_start(g);
+
+	(void)state;
+	change(g, r, "sa set from-b { replay_window = 256; }");
+	receive(g, 1);
+	change(g, r, "sa set from-b { replay_window = 512; }");
+	assert_true(gateway_sa_in(g, "from-b")->sa.record->bound > 2);
+	receive(g, 2);
+	reserve_stop(r, g);
+}
+
 static struct conf *conf_with_new_sa(const struct gateway *g)
 {
 	static const char text[] = SA(
@@ -433,9 +459,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {pipeline_test(test_other_member),
 		pipeline_test(test_full_rate_loses_nothing),
 		pipeline_test(test_decrease_is_no_rate), pipeline_test(test_of_ike),
-		pipeline_test(test_key_returns), pipeline_test(test_added_in_place),
-		pipeline_test(test_disk_full), pipeline_test(test_shorter_life),
-		pipeline_test(test_without_esn)};
+		pipeline_test(test_key_returns), pipeline_test(test_option_changes),
+		pipeline_test(test_added_in_place), pipeline_test(test_disk_full),
+		pipeline_test(test_shorter_life), pipeline_test(test_without_esn)};
 
 	return cmocka_run_group_tests(tests, start, stop);
 }
