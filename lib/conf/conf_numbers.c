@@ -123,7 +123,9 @@ static void parents_follow(struct conf_reader *r, const struct conf *running)
 	struct conf *c = r->c;
 
 	for (unsigned int i = 0; running != NULL && i < RTE_MIN(c->n_ports, running->n_ports); i++)
-		c->ports[i].takes_vlans = running->ports[i].takes_vlans;
+		c->ports[i].takes_vlans = !conf_port_is_free(&c->ports[i]) &&
+					  !conf_port_is_free(&running->ports[i]) &&
+					  running->ports[i].takes_vlans;
 	for (unsigned int i = 0; i < c->n_ports; i++)
 		if (c->ports[i].vlan != 0)
 			c->ports[c->ports[i].parent].takes_vlans = true;

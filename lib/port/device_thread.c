@@ -195,10 +195,13 @@ static void close_one(const struct port *p, unsigned int port)
 	lower();
 }
 
-static void device_serve(unsigned int port, const struct conf *conf)
+// The present configuration has the port: a step that begins while another device is opened may be
+// of a port that the one before lacks.
+static void device_serve(unsigned int port)
 {
 	struct thread_device *d = &t.device[port];
 	enum device_stage stage = atomic_load_explicit(&d->stage, memory_order_acquire);
+	const struct conf *conf = conf_current();
 
 	if (stage == TO_BE_RESTARTED) {
 		vhost_link_settle(d->port.id);
@@ -248,9 +251,9 @@ static void serve(void)
 	const struct conf *conf;
 
 	pthread_mutex_lock(&t.conf);
-	conf = conf_current();
 	for (unsigned int i = 0; i < PORTS_MAX; i++)
-		device_serve(i, conf);
+		device_serve(i);
+	conf = conf_current();
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		rules_change(i, conf);
 	pthread_mutex_unlock(&t.conf);

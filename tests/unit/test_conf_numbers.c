@@ -16,6 +16,9 @@
 #define VLAN(id, more)                                                                             \
 	"{ name = \"v" #id "\"; parent = \"trunk\"; vlan = " #id "; addresses = [ \"10." #id       \
 	".0.1/24\" ]; " more " }"
+#define PLAIN(n)                                                                                   \
+	"{ name = \"p" #n "\"; device = \"net_null" #n "\"; addresses = [ \"10.1." #n ".1/24\" "   \
+	"]; }"
 #define PORTS(list) "ports = (\n" list " );\n"
 
 static char *errors;
@@ -217,6 +220,21 @@ static void test_first_vlan(void **state)
 }
 
 // Ports that get VLANs with the start alone.
+// The next port with the number of a trunk is none.
+static void test_number_of_a_trunk(void **state)
+{
+	struct conf *c = replace(NULL, PORTS(TRUNK ", " VLAN(10, "") ", " PLAIN(1)));
+
+	(void)state;
+	c = replace(c, PORTS(PLAIN(1)));
+	ports_are(c, "- - p1");
+	c->ports_leaving = 0;
+	c = replace(c, PORTS(PLAIN(1) ", " PLAIN(2)));
+	ports_are(c, "p2 - p1");
+	assert_false(c->ports[0].takes_vlans);
+	conf_free(c);
+}
+
 static void test_first_vlan_refused(void **state)
 {
 	struct conf *c = replace(NULL, PORTS(SEGMENTS));
@@ -295,6 +313,7 @@ int main(void)
 		cmocka_unit_test(test_references),
 		cmocka_unit_test(test_no_number),
 		cmocka_unit_test(test_first_vlan),
+		cmocka_unit_test(test_number_of_a_trunk),
 		cmocka_unit_test(test_first_vlan_refused),
 		cmocka_unit_test(test_diff),
 	};
