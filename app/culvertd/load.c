@@ -110,7 +110,7 @@ static void *load_run(void *arg)
 	load.conf = load.make(c->conf, load.errors);
 	if (load.conf != NULL)
 		addresses_take(c, load.conf);
-	good = load.conf != NULL && load_ports_try(g, load.conf, load.errors);
+	good = load.conf != NULL && load_ports_try(g, load.conf, load.back, load.errors);
 	if (good)
 		load.snapshot = configure_build(c, load.conf, why, sizeof(why));
 	if (good && load.snapshot == NULL)

@@ -11,7 +11,7 @@
 #include "port_try.h"
 #include "reopen.h"
 
-#define TRY_MS 10000 // cards excepted, devices answer at once
+#define TRY_MS 10000 // for all ports: cards excepted, devices answer at once
 
 // The ports that are added, as they were opened; by number. Written by the thread that loads.
 static struct port tried[PORTS_MAX];
@@ -47,23 +47,30 @@ static bool refuse(const struct conf_port *p, const char *why, FILE *errors)
 	return false;
 }
 
-static bool device_try(
-	struct gateway *g, const struct conf *conf, unsigned int number, FILE *errors)
+static bool is_in_time(uint64_t end_ms)
 {
+	rte_delay_us_sleep(1000);
+	return gateway_now_ms() < end_ms;
+}
+
+static bool device_try(struct gateway *g, const struct conf *conf, unsigned int number,
+	uint64_t end_ms, FILE *errors)
+{
+	static const char late[] = "it has not answered, or another one that is being opened";
 	const struct conf_port *p = &conf->ports[number];
 	const struct port *opened;
-	unsigned int ms = 0;
 	const char *why;
 
-	for (; ms < TRY_MS && (device_thread_has(number) || !is_closed(&g->control)); ms++)
-		rte_delay_us_sleep(1000);
-	if (ms < TRY_MS)
-		device_thread_try(number, conf);
-	for (; ms < TRY_MS && device_thread_tries(number); ms++)
-		rte_delay_us_sleep(1000);
-	if (ms == TRY_MS)
-		return refuse(p, "it has not answered for 10 seconds", errors);
+	while (device_thread_has(number) || !is_closed(&g->control))
+		if (!is_in_time(end_ms))
+			return refuse(p, late, errors);
+	device_thread_try(number, conf);
+	while (device_thread_tries(number))
+		if (!is_in_time(end_ms))
+			return refuse(p, late, errors);
 	opened = device_thread_tried(number, &why);
+	if (opened == NULL && why[0] == '\0')
+		return refuse(p, "it cannot be opened", errors);
 	if (opened == NULL)
 		fprintf(errors, "%s\n", why);
 	else
@@ -71,7 +78,8 @@ static bool device_try(
 	return opened != NULL;
 }
 
-static bool port_add(struct gateway *g, const struct conf *conf, unsigned int number, FILE *errors)
+static bool device_open(struct gateway *g, const struct conf *conf, unsigned int number,
+	uint64_t end_ms, FILE *errors)
 {
 	const struct conf_port *p = &conf->ports[number];
 
@@ -80,10 +88,43 @@ static bool port_add(struct gateway *g, const struct conf *conf, unsigned int nu
 			"opening it takes capabilities that no device of the start has needed, "
 			"needs a restart",
 			errors);
-	tried[number] = (struct port){0};
+	return device_try(g, conf, number, end_ms, errors);
+}
+
+// A port of the former configuration waits for a device that cannot be opened, as for one that was
+// lost: the change that removed it would stay, with all that it cut off.
+static bool device_expect(struct gateway *g, const struct conf *conf, unsigned int number,
+	uint64_t end_ms, FILE *errors)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *lines = open_memstream(&text, &len);
+	bool opened = device_open(g, conf, number, end_ms, lines != NULL ? lines : errors);
+	bool waits = !opened && !device_thread_has(number);
+
+	if (lines != NULL && fclose(lines) == 0 && waits)
+		log_lines(LOG_LEVEL_WARN, "", text, len);
+	else if (text != NULL)
+		fputs(text, errors);
+	free(text);
+	if (waits)
+		port_expect(&tried[number], conf, &conf->ports[number]);
+	return opened || waits;
+}
+
+static bool port_add(struct gateway *g, const struct conf *conf, unsigned int number, bool back,
+	uint64_t end_ms, FILE *errors)
+{
+	const struct conf_port *p = &conf->ports[number];
+	bool good = true;
+
 	if (port_waits_for_peer(conf, p))
 		port_expect(&tried[number], conf, p);
-	else if (!device_try(g, conf, number, errors))
+	else if (back)
+		good = device_expect(g, conf, number, end_ms, errors);
+	else
+		good = device_open(g, conf, number, end_ms, errors);
+	if (!good)
 		return false;
 	pthread_mutex_lock(&g->control.lock);
 	g->control.ports[number].mac = tried[number].mac;
@@ -91,19 +132,25 @@ static bool port_add(struct gateway *g, const struct conf *conf, unsigned int nu
 	return true;
 }
 
-bool load_ports_try(struct gateway *g, struct conf *conf, FILE *errors)
+bool load_ports_try(struct gateway *g, struct conf *conf, bool back, FILE *errors)
 {
+	const uint64_t end_ms = gateway_now_ms() + TRY_MS;
+	const struct conf_port *last = NULL;
 	unsigned int queues = 0;
 	bool good = true;
 
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		if (is_added(g, conf, i) && has_device(conf, i)) {
-			good &= port_add(g, conf, i, errors);
+			tried[i] = (struct port){0};
+			good &= port_add(g, conf, i, back, end_ms, errors);
 			queues += tried[i].n_rx;
+			last = &conf->ports[i];
 		}
-	if (loops_have_room(g->loops, conf->n_workers, queues))
+	if (last == NULL || loops_have_room(g->loops, conf->n_workers, queues))
 		return good;
-	fprintf(errors, "ports: more than %d RX queues for one worker\n", LOOP_QUEUES_MAX);
+	fprintf(errors,
+		"%s:%u: port \"%s\": workers have no room for its RX queues, at most %d each\n",
+		last->where.file, last->where.line, last->name, LOOP_QUEUES_MAX);
 	return false;
 }
 
@@ -138,8 +185,10 @@ void load_ports_forget(struct gateway *g, const struct conf *conf)
 {
 	ports_forget_vlans(g->ports, g->control.conf);
 	for (unsigned int i = 0; i < conf->n_ports; i++)
-		if (is_added(g, conf, i))
+		if (is_added(g, conf, i)) {
 			port_free(&g->ports[i]);
+			g->ports[i] = (struct port){0};
+		}
 }
 
 void load_ports_follow(struct gateway *g, const struct conf *former)

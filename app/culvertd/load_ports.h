@@ -9,9 +9,10 @@
 #include "gateway.h"
 
 // Opens the devices of ports that conf adds, by the device thread, and sets their link addresses in
-// g->control.ports. A port whose peer does not run yet waits for it. Returns false if one of them
-// cannot be opened, after a line for each to errors. The thread that loads, without the lock.
-bool load_ports_try(struct gateway *g, struct conf *conf, FILE *errors);
+// g->control.ports. A port whose peer does not run yet waits for it. If conf ran before (back), so
+// does any port whose device does not open. Returns false if one of them cannot be opened, after a
+// line for each to errors. The thread that loads, without the lock.
+bool load_ports_try(struct gateway *g, struct conf *conf, bool back, FILE *errors);
 
 // Prepares the new ports of conf, before workers get its snapshot. Returns 0 or -ENOMEM.
 int load_ports_prepare(struct gateway *g, const struct conf *conf);

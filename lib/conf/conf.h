@@ -344,6 +344,9 @@ bool conf_device_is_attached(const char *device);
 // Whether it does so by a program in the kernel, AF_XDP.
 bool conf_device_is_xdp(const char *device);
 
+// Whether the arguments of a virtual device name others, which may be cards.
+bool conf_device_is_composed(const char *device);
+
 #define CONF_ISOLATED_UDP_MAX 16
 
 // Own UDP ports of the inbound SAs and of IKE's (4500), each once: the card of an isolated port

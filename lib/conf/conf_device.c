@@ -257,6 +257,13 @@ static bool shares_interface(const char *device)
 	       has_prefix(device, makers, RTE_DIM(makers));
 }
 
+bool conf_device_is_composed(const char *device)
+{
+	static const char *const others[] = {"net_failsafe", "net_softnic", "net_vdev_netvsc"};
+
+	return has_prefix(device, others, RTE_DIM(others));
+}
+
 void conf_check_device(
 	struct conf_reader *r, config_setting_t *s, const char *device, unsigned int port)
 {

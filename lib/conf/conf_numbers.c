@@ -170,6 +170,8 @@ const char *conf_port_must_stay(const struct conf_port *p, const struct conf *ru
 		return "with members";
 	if (!conf_device_is_virtual(p->device) || conf_device_is_xdp(p->device))
 		return "on a bus or with AF_XDP";
+	if (conf_device_is_composed(p->device))
+		return "made of other devices";
 	if (p->host != NULL)
 		return "with host";
 	if (p->isolated || p->steer)

@@ -130,6 +130,7 @@ static void step_end(struct thread_device *d, enum device_stage from, enum devic
 
 static void device_try(struct thread_device *d, unsigned int port)
 {
+	d->why[0] = '\0';
 	log_error_keep(d->why, sizeof(d->why));
 	raise_port(d->tried, &d->tried->ports[port]);
 	d->is_open = port_try(&d->port, d->tried, port, t.control->pool) == 0;
@@ -195,8 +196,8 @@ static void close_one(const struct port *p, unsigned int port)
 	lower();
 }
 
-// The present configuration has the port: a step that begins while another device is opened may be
-// of a port that the one before lacks.
+// The configuration is at least as new as the step, which may have begun while the thread opened
+// another device. If it lacks the port, that is to be dropped.
 static void device_serve(unsigned int port)
 {
 	struct thread_device *d = &t.device[port];
@@ -218,7 +219,7 @@ static void device_serve(unsigned int port)
 		stage = d->port.returns ? TO_BE_OPENED : NOT_HERE;
 		step_end(d, TO_BE_CLOSED, stage);
 	}
-	if (stage == TO_BE_OPENED)
+	if (stage == TO_BE_OPENED && !conf_port_is_free(&conf->ports[port]))
 		device_open(d, conf, port);
 }
 

@@ -258,6 +258,8 @@ static void test_ports_that_stay(void **state)
 	(void)state;
 	check(PORTS, card, WITH("on a bus or with AF_XDP"));
 	check(PORTS, NEW("device = \"net_af_xdp0,iface=x\";"), WITH("on a bus or with AF_XDP"));
+	check(PORTS, NEW("device = \"net_failsafe0,dev(0000:3b:00.0)\";"),
+		WITH("made of other devices"));
 	check(PORTS, NEW("members = [ \"net_tap0\", \"net_tap1\" ];"), WITH("with members"));
 	check(PORTS, NEW("device = \"net_null1\"; host = \"h\";"), WITH("with host"));
 	check(PORTS, NEW("device = \"net_null1\"; steer = true;"), WITH("with isolated or steer"));
