@@ -157,6 +157,8 @@ static void test_moves(void **state)
 		"ike:1: remote: is IPv6, must be IPv4 like local\n");
 	refuse("sa set ike.x { local = \"192.0.2.9\"; }",
 		"ike:1: local: 192.0.2.9 is not an address of a port, must be one\n");
+	refuse("sa set ike.x { local = \"wan\"; }",
+		"ike:1: local: \"wan\" is not allowed, must be an address such as \"192.0.2.1\"\n");
 	refuse("sa set ike.x { local = \"10.1.0.1\"; }",
 		"ike:1: local: packets of the SA arrive at port \"lan\", which must have side = "
 		"\"unprotected\" in the configuration file\n");
@@ -239,6 +241,10 @@ static void test_sas(void **state)
 		"ike:1: sa \"ike.x\": local: 192.0.2.9 is not an address of a port, must be one\n"
 		"ike:1: sa \"ike.x\": remote: no route to 203.0.113.1, must be in a port's "
 		"network or behind a route\n");
+	refuse("sa add { name = \"ike.x\"; reqid = 1; " BARE "local = \"wan\"; "
+	       "remote = \"192.0.2.2\"; " ALG "}",
+		"ike:1: sa \"ike.x\": local: the name of a port is not for requests of an IKE "
+		"daemon, must be an address\n");
 	// Transport mode for a host behind another port than the peer.
 	refuse("sa add { name = \"ike.x\"; reqid = 1; mode = \"transport\"; " BARE
 	       "local = \"192.0.2.9\"; remote = \"10.1.0.9\"; " ALG "}",

@@ -21,6 +21,7 @@
 #define SA(n)      "name = \"s" n "\"; direction = \"in\"; spi = 0x100" n "; " SA_IS
 #define INLINE_KEY "cipher_key = \"202122232425262728292a2b2c2d2e2f30313233\";"
 #define FILE_KEY   "303132333435363738393a3b3c3d3e3f40414243\n"
+#define OTHER_KEY  "404142434445464748494a4b4c4d4e4f50515253\n"
 
 static void write_text(const char *name, const char *text)
 {
@@ -137,6 +138,47 @@ static void test_settings(void **state)
 		"sa set s1 { lifetime = { soft_seconds = 8; }; }",
 		PORTS "sas = ( { " SA("1") INLINE_KEY "\n lifetime = {\r\n  soft_seconds = 8;\r\n"
 						      " }; } );\r\n");
+}
+
+#define HOST_PORTS                                                                                 \
+	"ports = ( { name = \"lan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" ]; },"  \
+	"{ name = \"wan\"; device = \"net_null1\"; addresses = [ \"host\" ]; host = \"wan0\";"     \
+	" side = \"unprotected\"; } );\n"
+#define HOST_SA(n)                                                                                 \
+	"name = \"s" n "\"; direction = \"in\"; spi = 0x100" n "; local = \"wan\";"                \
+	" remote = \"192.0.2.9\"; cipher = \"aes-128-gcm\"; key_file = \"" n ".key\";"
+
+// An SA at an address of the host: the file has the name of the port, not the present address.
+static void test_port_as_local(void **state)
+{
+	static const char request[] =
+		"sa set s1 { replay_window = 128; }\nsa add { " HOST_SA("2") " }";
+	struct conf_followed host = {.n = 1};
+	char *errors, *result;
+	struct conf *file, *running;
+
+	(void)state;
+	assert_int_equal(
+		ip_interface_parse(&host.addr[0].addr, &host.addr[0].net, "192.0.2.5/24"), 0);
+	write_text("1.key", FILE_KEY);
+	write_text("2.key", OTHER_KEY);
+	write_text("run.conf", HOST_PORTS "sas = ( { " HOST_SA("1") " } );\n");
+	file = conf_dir_load_good("run.conf");
+	conf_follow_host(file, 1, &host, stderr);
+	running = conf_change(file, "argument", request, strlen(request), stderr);
+	assert_non_null(running);
+	conf_follow_host(running, 1, &host, stderr);
+	assert_false(ip_addr_is_none(&running->sas[1].opt.local));
+	result = rewritten(running, &errors);
+	assert_string_equal(errors, "");
+	rewritten_apply(result);
+	check_file("run.conf", HOST_PORTS
+		"sas = ( { " HOST_SA("1") " replay_window = 128; }, { " HOST_SA("2") " } );\n");
+	check_same(running);
+	conf_free(file);
+	conf_free(running);
+	free(result);
+	free(errors);
 }
 
 static void test_items(void **state)
@@ -328,6 +370,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_settings),
+		cmocka_unit_test(test_port_as_local),
 		cmocka_unit_test(test_items),
 		cmocka_unit_test(test_moves),
 		cmocka_unit_test(test_included),
