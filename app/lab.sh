@@ -167,17 +167,24 @@ lab_interrupted()
 	[[ -n $lab_ending ]] || exit "$1"
 }
 
+# NAME...: makes namespaces. Their kernels forward nothing in a gateway's place, though a namespace forwards if the
+# machine did when it was made. They have no IPv6: router solicitations and multicast reports would appear among the
+# packets counted.
+lab_namespace()
+{
+	local ns
+	for ns; do
+		ip netns add "$lab_id-$ns"
+		on "$ns" sysctl -qw net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0 net.ipv6.conf.default.forwarding=0 \
+			net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+		ip -n "$lab_id-$ns" link set lo up
+	done
+}
+
 # Makes the namespaces and the links between them.
 lab_up()
 {
-	local ns
-	for ns in ha ga gb hb; do
-		ip netns add "$lab_id-$ns"
-		# Router solicitations and multicast reports would appear among the packets counted. A namespace forwards IPv4
-		# if the machine did when it was made.
-		on $ns sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1 net.ipv4.ip_forward=0
-		ip -n "$lab_id-$ns" link set lo up
-	done
+	lab_namespace ha ga gb hb
 	lab_link ha eth0 ga lan0
 	lab_link hb eth0 gb lan0
 	lab_link ga wan0 gb wan0
@@ -196,10 +203,9 @@ lab_up()
 # 2001:db8:92::9, are in no policy; gateway b must have ....1.
 lab_router_up()
 {
-	ip netns add "$lab_id-rb"
+	lab_namespace rb
 	on rb sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.default.router_solicitations=0 \
-		net.ipv6.conf.all.forwarding=1
-	ip -n "$lab_id-rb" link set lo up
+		net.ipv6.conf.all.forwarding=1 net.ipv6.conf.all.disable_ipv6=0
 	ip -n "$lab_id-hb" link set eth0 netns "$lab_id-rb"
 	lab_interface rb eth0
 	lab_link hb eth0 rb eth1

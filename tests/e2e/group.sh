@@ -14,11 +14,7 @@ lab_extra[c]=${lab_extra[a]/addresses/role = \"standby\"; addresses}
 group_up()
 {
 	local ns
-	for ns in ha ga gc gb hb sw; do
-		ip netns add "$lab_id-$ns"
-		on $ns sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1 net.ipv4.ip_forward=0
-		ip -n "$lab_id-$ns" link set lo up
-	done
+	lab_namespace ha ga gc gb hb sw
 	for ns in lan wan; do
 		ip -n "$lab_id-sw" link add $ns type bridge mcast_snooping 0
 		ip -n "$lab_id-sw" link set $ns up

@@ -10,9 +10,8 @@ nat_up()
 {
 	lab_up
 	ip -n "$lab_id-ga" link del wan0
-	ip netns add "$lab_id-nat"
-	on nat sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1 \
-		net.ipv4.ip_forward=1 net.ipv4.conf.all.promote_secondaries=1
+	lab_namespace nat
+	on nat sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.promote_secondaries=1
 	lab_link ga wan0 nat inside
 	lab_link gb wan0 nat outside
 	ip -n "$lab_id-nat" address add 192.0.2.254/24 dev inside
