@@ -92,11 +92,12 @@ bool device_socket_connects(char path[DEVICE_SOCKET_SIZE], const char *device)
 
 unsigned int device_queues(const char *device)
 {
-	char text[16] = "1"; // the driver's default
+	const bool is_packet_socket = is(device, "net_af_packet");
+	char text[16] = "1"; // the drivers' default
 
-	if (!is_virtio_user(device))
+	if (!is_packet_socket && !is_virtio_user(device) && !device_is_vhost(device))
 		return UINT16_MAX;
-	conf_device_arg(text, sizeof(text), device, "queues");
+	conf_device_arg(text, sizeof(text), device, is_packet_socket ? "qpairs" : "queues");
 	return (unsigned int)strtoul(text, NULL, 10);
 }
 

@@ -120,9 +120,22 @@ static int remove_folder(void **state)
 	return rmdir(folder);
 }
 
+// Without the argument drivers have one queue.
+static void test_queues(void **state)
+{
+	(void)state;
+	assert_int_equal(device_queues("net_af_packet0,iface=wan"), 1);
+	assert_int_equal(device_queues("net_af_packet0,iface=wan,qpairs=3"), 3);
+	assert_int_equal(device_queues("net_vhost0,iface=/run/vm.sock"), 1);
+	assert_int_equal(device_queues("net_vhost0,iface=/run/vm.sock,queues=4"), 4);
+	assert_int_equal(device_queues("net_virtio_user0,path=/run/vm.sock,queues=2"), 2);
+	assert_int_equal(device_queues("net_memif0,role=client"), UINT16_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_queues),
 		cmocka_unit_test(test_used),
 		cmocka_unit_test(test_used_by_others),
 		cmocka_unit_test(test_bound_stays),
