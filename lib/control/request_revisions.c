@@ -68,6 +68,22 @@ static void record_write(struct loading *l, const struct conf_changes *list)
 		fclose(f);
 }
 
+// Whether the change that waits would stay: the rollback would confirm it unnoticed.
+static bool keeps_change(
+	const struct loading *l, uint32_t number, const struct conf_changes *list, FILE *errors)
+{
+	const struct unconfirmed *u = &l->at->c->revisions.unconfirmed;
+
+	if (u->revision == 0 || list == NULL || list->n > 0)
+		return false;
+	fprintf(errors,
+		"revision %" PRIu32
+		" is what waits for its confirmation: culvertctl confirm keeps it, "
+		"culvertctl rollback %" PRIu32 " undoes it\n",
+		number, u->former);
+	return true;
+}
+
 static struct conf *rollback_make(struct loading *l, const struct conf *running, FILE *errors)
 {
 	uint32_t number[NUMBERS_MAX];
@@ -84,8 +100,13 @@ static struct conf *rollback_make(struct loading *l, const struct conf *running,
 	if (conf == NULL)
 		return NULL;
 	list = conf_diff(running, conf);
-	loading_changes(l, list, false);
-	record_write(l, list);
+	if (keeps_change(l, number[0], list, errors)) {
+		conf_free(conf);
+		conf = NULL;
+	} else {
+		loading_changes(l, list, false);
+		record_write(l, list);
+	}
 	conf_changes_free(list);
 	return conf;
 }
