@@ -154,6 +154,7 @@ static void test_ended_by_rollback(void **state)
 	(void)state;
 	expect_answer("change argument\n" RULE, "ok", "revision 2");
 	expect_answer("confirm-in 60 change argument\nrule del r", "ok", "revision 3");
+	assert_false(history_back);
 	expect_answer("rollback 3", "refused",
 		"revision 3 is what waits for its confirmation: culvertctl confirm keeps it, "
 		"culvertctl rollback 2 undoes it");
