@@ -110,6 +110,16 @@ struct frame peer_seal_ip(const struct peer *p, uint64_t seq, struct ipv4 inner)
 	return peer_seal_packet(p, seq, packet, ip_write(packet, inner));
 }
 
+void peer_expect_once(struct gateway *g, const char *sa, uint64_t seq)
+{
+	struct peer p = peer_new(g, sa);
+	struct frame f = peer_seal_ip(&p, seq, (struct ipv4)FROM_TO("10.2.0.5", "10.1.0.5"));
+
+	gateway_expect_sent(g, &f, LAN);
+	gateway_expect_drop(g, &f, DROP_REPLAY);
+	peer_free(&p);
+}
+
 uint16_t peer_open(const struct peer *p, const struct frame *f, uint8_t *inner)
 {
 	struct frame copy = *f;

@@ -40,6 +40,9 @@ struct frame peer_seal_packet(
 // The same with an inner packet of the usual kind.
 struct frame peer_seal_ip(const struct peer *p, uint64_t seq, struct ipv4 inner);
 
+// The gateway forwards a packet with this number to port LAN, and drops it the second time.
+void peer_expect_once(struct gateway *g, const char *sa, uint64_t seq);
+
 // Opens an ESP packet that the gateway sent and checks all headers around the inner packet, which
 // is copied to inner. Returns its length.
 uint16_t peer_open(const struct peer *p, const struct frame *f, uint8_t *inner);
