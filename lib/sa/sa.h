@@ -127,7 +127,7 @@ struct sa_params {
 	const char *engine; // crypto engine or "auto"
 	unsigned int n_workers;
 	unsigned int member; // of a pair, whose numbers an outbound SA uses; 0: alone
-	bool follows;        // its port: with another local address it is the same SA
+	bool follows;        // its local address is that of a port: with another it is the same SA
 	// Outbound: next hop towards the peer, of the table of routes (NULL: the peer is not
 	// known), and octets of IP packet that fit the link.
 	const struct nexthop *nexthop;
