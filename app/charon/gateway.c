@@ -18,13 +18,15 @@ static void address_of(struct sockaddr_un *addr, const char *instance, const cha
 	snprintf(addr->sun_path, sizeof(addr->sun_path), FOLDER "/culvert-%s/%s", instance, file);
 }
 
+// The file is one that DPDK makes, and locks by fcntl() alone: a start of the gateway would wait
+// for a lock of the folder.
 int gateway_claim(const char *instance)
 {
-	char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	struct sockaddr_un addr;
 	int fd;
 
-	snprintf(folder, sizeof(folder), FOLDER "/culvert-%s", instance);
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	address_of(&addr, instance, "config");
+	fd = open(addr.sun_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
 		close(fd); // leaves errno, as the descriptor is good
 		fd = -1;

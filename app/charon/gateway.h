@@ -10,8 +10,8 @@
 // The names of all objects of an IKE daemon begin with it.
 #define GATEWAY_OWN "ike."
 
-// Claims the gateway for this process, as long as it runs and has the returned descriptor open.
-// Returns -1 with errno: EWOULDBLOCK if another process has claimed it.
+// Claims the gateway for this process, as long as both run and this one has the returned descriptor
+// open. Returns -1 with errno: EWOULDBLOCK if another process has claimed it.
 int gateway_claim(const char *instance);
 
 // Applies changes of the request ike (docs/ike.md), which may have keys: all or none. errors: NULL,

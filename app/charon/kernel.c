@@ -32,9 +32,13 @@ static bool claimed(struct kernel *k)
 {
 	if (k->claim < 0)
 		k->claim = gateway_claim(k->instance);
-	if (k->claim >= 0 || errno != EWOULDBLOCK)
+	if (k->claim >= 0 || errno == ENOENT) // it does not run
 		return true;
-	DBG1(DBG_KNL, "culvert: another charon drives the instance \"%s\"", k->instance);
+	if (errno == EWOULDBLOCK)
+		DBG1(DBG_KNL, "culvert: another charon drives the instance \"%s\"", k->instance);
+	else
+		DBG1(DBG_KNL, "culvert: cannot claim the instance \"%s\": %s", k->instance,
+			strerror(errno));
 	return false;
 }
 
@@ -45,11 +49,15 @@ void kernel_unclaim(struct kernel *k)
 	k->claim = -1;
 }
 
-// SAs and policies of an earlier charon are removed before any is added; culvertd may start after
-// charon.
+// SAs and policies of an earlier charon are removed before any is added. culvertd may start after
+// charon: it is claimed again then.
 static bool ready(struct kernel *k)
 {
-	k->ready = k->ready || (claimed(k) && change(k, "flush\n"));
+	if (k->ready || !claimed(k))
+		return k->ready;
+	k->ready = change(k, "flush\n");
+	if (!k->ready)
+		kernel_unclaim(k);
 	return k->ready;
 }
 
