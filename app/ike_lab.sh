@@ -137,7 +137,7 @@ ike_started()
 # NAMESPACE ARGUMENT...: swanctl for the charon there.
 swan()
 {
-	STRONGSWAN_CONF=$lab_dir/swan-$1/strongswan.conf SWANCTL_DIR=$lab_dir/swan-$1/swanctl timeout 60 swanctl "${@:2}"
+	STRONGSWAN_CONF=$lab_dir/swan-$1/strongswan.conf SWANCTL_DIR=$lab_dir/swan-$1/swanctl timeout "$lab_patience" swanctl "${@:2}"
 }
 
 # NAMESPACE NAME LOCAL REMOTE LOCAL-NET REMOTE-NET SETTINGS: a connection by pre-shared key, loaded.

@@ -96,7 +96,7 @@ poll()
 		[[ $SECONDS -lt $deadline ]] || return 1
 		printf -v seconds '0.%03d' $pause
 		sleep "$seconds"
-		pause=$((pause < 400 ? pause * 3 / 2 : pause))
+		pause=$((pause < 800 ? pause * 2 : pause))
 	done
 }
 
@@ -350,7 +350,7 @@ lab_start()
 		lab_launch "$g"
 	done
 	for g in "$@"; do
-		poll lab_started "$g" || fail "gateway $g is not ready"
+		poll lab_started "$g" || fail "gateway $g is not ready: $(gdb -p "${lab_pid[$g]}" -batch -ex 'thread apply all bt' 2>&1)"
 		grep -q ' culvertd: ready' "$lab_dir/$g.log" || {
 			wait "${lab_pid[$g]}" || fail "gateway $g did not start: status $?"
 			fail "gateway $g did not stay"
@@ -366,7 +366,7 @@ lab_launch()
 {
 	: >"$lab_dir/$1.log"
 	# shellcheck disable=SC2086 # several words
-	setsid ip netns exec "$lab_id-g$1" "${@:2}" ${lab_runner[$1]-} "$lab_build/app/culvertd/culvertd" -c "$lab_dir/$1.conf" \
+	MALLOC_PERTURB_=${CULVERT_PERTURB-} setsid ip netns exec "$lab_id-g$1" "${@:2}" ${lab_runner[$1]-} "$lab_build/app/culvertd/culvertd" -c "$lab_dir/$1.conf" \
 		</dev/null >>"$lab_dir/$1.log" 2>&1 &
 	lab_pid[$1]=$!
 }
@@ -560,7 +560,8 @@ lab_ping_during()
 {
 	local pinger so_far
 	so_far=$(replies ha)
-	spawn ha ping -q -n -i "$lab_ping_interval" -w 880 "$lab_pinged" >"$lab_dir/pinged"
+	# With -w in the place of -c it would end at the first ICMP error.
+	spawn ha ping -q -n -i "$lab_ping_interval" -c 88000 "$lab_pinged" >"$lab_dir/pinged"
 	pinger=$!
 	poll replies_reach ha $((so_far + 50)) || fail "no traffic"
 	"${@:2}"
@@ -586,6 +587,7 @@ lab_exit()
 	lab_ending=yes
 	trap '' HUP INT TERM
 	set +e
+	trap - ERR
 	if [[ $status -gt 0 && $status -lt 128 && $status -ne 77 ]]; then
 		lab_diagnose >&2
 	fi

@@ -93,13 +93,13 @@ bgp_silent()
 	local before lost to
 	before=$(replies ha)
 	for to in "${@:2}"; do
-		spawn ha ping -q -n -i 0.01 -w 600 "$to" >"$lab_dir/pinged-$to"
+		spawn ha ping -q -n -i 0.01 -c 60000 "$to" >"$lab_dir/pinged-$to"
 		lab_pid[ping-$to]=$!
 	done
 	poll replies_reach ha $((before + 100)) || fail "no traffic"
 	bgp_lose wan0 add
 	for to in "${@:2}"; do
-		poll bgp_answered "$to" || fail "$1: $to does not answer by the second tunnel: $(ctl a show routes to "$to")"
+		poll bgp_answered "$to" || fail "$1: $to does not answer by the second tunnel: $(ctl a show routes to "$to") $(cat "$lab_dir/bfd")"
 	done
 	for to in "${@:2}"; do
 		kill -INT "${lab_pid[ping-$to]}"
@@ -119,7 +119,7 @@ bgp_tunnels_follow_bfd()
 	local i
 	while read -r i; do
 		echo "$1: BFD: $i" >>"$lab_dir/bfd"
-		ctl "$1" tunnel down "tunnel-${i#t}"
+		ctl "$1" tunnel down "tunnel-${i#t}" 2>>"$lab_dir/bfd" || continue
 		(sleep 10 && ctl "$1" tunnel up "tunnel-${i#t}") &
 	done < <(tail --pid=$$ -n 0 -F "$lab_dir/frr-g$1/bfdd.log" 2>/dev/null |
 		sed -un 's/.*state-change: .* ifname:\(t[12]\)\] up -> down.*/\1/p')

@@ -5,8 +5,12 @@
 cores.py FILE|PID,... KEY...: keys as hexadecimal digits, without salts. Prints, for each key that is there
 in some form, its number and the forms, and counts them at the end.
 """
+import array
+import mmap
 import os
 import sys
+
+PAGE = mmap.PAGESIZE
 
 
 def times2(a):
@@ -57,13 +61,28 @@ def forms(key):
         yield name, bytes(b ^ pad for b in key)
 
 
+def used(pagemap, start, end):
+    """Ranges of pages that are in memory or swapped: tables reserve gigabytes. See proc_pid_pagemap(5)."""
+    pagemap.seek(start // PAGE * 8)
+    entries = array.array("Q", pagemap.read((end - start) // PAGE * 8) + bytes(8))
+    first = None
+    for at, entry in zip(range(start, end + PAGE, PAGE), entries):
+        if entry >> 62 and first is None:
+            first = at
+        elif not entry >> 62 and first is not None:
+            yield first, at
+            first = None
+
+
 def memory(pid):
-    with open(f"/proc/{pid}/maps", encoding="ascii") as maps, open(f"/proc/{pid}/mem", "rb") as mem:
+    files = [open(f"/proc/{pid}/{name}", "rb") for name in ("mem", "pagemap")]
+    with files[0] as mem, files[1] as pagemap, open(f"/proc/{pid}/maps", encoding="ascii") as maps:
         for line in maps:
             start, end = (int(x, 16) for x in line.split()[0].split("-"))
             if line.split()[1] == "rw-p" or "memfd" in line:  # DPDK's memory, without hugepages
-                mem.seek(start)
-                yield mem.read(end - start)
+                for first, last in used(pagemap, start, end):
+                    mem.seek(first)
+                    yield mem.read(last - first)
 
 
 def blocks(what):
@@ -73,14 +92,14 @@ def blocks(what):
         yield from data(what)
 
 
-def pieces(octets, page=4096):
+def pieces(octets):
     """What is there between pages of zeros, which are most of it."""
-    start, zeros = 0, bytes(page)
-    for at in range(0, len(octets), page):
+    start, zeros = 0, bytes(PAGE)
+    for at in range(0, len(octets), PAGE):
         if octets.startswith(zeros, at):
             if start < at:
                 yield octets[start:at]
-            start = at + page
+            start = at + PAGE
     if start < len(octets):
         yield octets[start:]
 

@@ -105,7 +105,7 @@ async def clients(server, count, addresses):
         before = ports
         print(f"round {number}", flush=True)
         number += 1
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.5)
 
 
 def main():

@@ -71,6 +71,7 @@ declare -A vrrp
 keepalived_start()
 {
 	sed -e "s|priority .*|priority $2|" \
+		-e "s|advert_int 0.1|advert_int $((${advertise-1} / 10)).$((${advertise-1} % 10))|" \
 		-e "s|/usr/share/doc/culvert/examples/culvert-notify|$lab_dir/notify-$1|" \
 		-e "s|/run/culvert-notify|$lab_dir/vrrp-$1|" \
 		-e "s|/usr/sbin/culvertd -c .*|$lab_build/app/culvertd/culvertd -c $lab_dir/$1.conf|" \
@@ -85,6 +86,8 @@ keepalived_start()
 	keepalived -n -l -D -f "$lab_dir/vrrp-$1" -p "$lab_dir/vrrp-$1.pid" -r "$lab_dir/vrrp-$1.vrrp" \
 		>"$lab_dir/vrrp-$1.out" 2>&1 &
 	vrrp[$1]=$!
+	# It ignores signals until it has begun.
+	poll grep -q 'Entering [A-Z]* STATE' "$lab_dir/vrrp-$1.out" || fail "keepalived of $1: $(<"$lab_dir/vrrp-$1.out")"
 }
 
 role() { ctl "$1" --json show groups | jq -r '.[] | select(.name == "main") | .role'; }

@@ -8,8 +8,14 @@
 #   gateway_kill GATEWAY       with its programs; gateway_start starts them again
 #   programs GATEWAY           their process ids
 
+MOVES=${FAILOVER_MOVES-1} # for each reason
 REASONS=${FAILOVER_REASONS-kill links stop command leave}
 CONNECTIONS=${FAILOVER_CONNECTIONS-300}
+# It is measured with the times of docs/pair.md. With few moves, a machine that has other things to do may be late by
+# tenths of a second: both would be active again and again.
+measured=$((MOVES >= 20))
+deadline=$((measured ? 300 : 3000)) # milliseconds
+advertise=$((measured ? 1 : 10))    # tenths of a second between advertisements
 declare -A priority=([a]=200 [c]=100)
 nat='nat = ( { name = "some"; action = "source"; source = "10.1.0.4/31"; destination = "10.2.0.2"; to = "10.1.0.1"; } );'
 lab_extra[a]+=$nat lab_extra[c]+=$nat
@@ -114,6 +120,7 @@ begin_stop()
 }
 end_stop()
 {
+	sleep "$(((deadline + 999) / 1000))"
 	programs_signal CONT "$1"
 	poll frozen_more "$1" "$frozen_before" || fail "$1 has not noticed that it was stopped"
 }
@@ -148,8 +155,8 @@ percentile()
 # Packets that were sent to b.
 sent() { on sw cat /sys/class/net/wan-b/statistics/tx_packets; }
 
-# REASON MS: moves the group for that reason, with an outage of that many milliseconds in 95 of 100 cases. With few moves of a
-# machine that has other things to do, only that it ends.
+# REASON MS: moves the group for that reason; if it is measured, with an outage of at most that many milliseconds in 95 of
+# 100 cases, and less than a second of packets refused by the peer.
 moves()
 {
 	local reason=$1 limit=$2 outages=() begin refused second most=0 i
@@ -171,12 +178,11 @@ moves()
 		poll answered_after "$EPOCHREALTIME" 0.2 || fail "$reason: no traffic after it"
 		flows_carried "$active"
 		refused=$(($(lab_dropped b replay) - refused))
-		[[ $refused -le $second ]] || fail "$reason: b has refused $refused packets, more than the $second of a second"
+		((!measured || refused <= second)) || fail "$reason: b has refused $refused packets, more than the $second of a second"
 		most=$((refused > most ? refused : most))
 	done
 	echo "$reason: ${outages[*]} ms: median $(percentile 50 "${outages[@]}"), p95 $(percentile 95 "${outages[@]}"); at most $most packets refused"
-	[[ $MOVES -ge 20 ]] || limit=5000
-	[[ $(percentile 95 "${outages[@]}") -le $limit ]] || fail "$reason: longer than $limit ms"
+	((!measured || $(percentile 95 "${outages[@]}") <= limit)) || fail "$reason: longer than $limit ms"
 }
 
 # For all reasons, with the limits of docs/testing.md.

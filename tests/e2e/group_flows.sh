@@ -15,12 +15,14 @@ flows_room()
 # COUNT NAMESPACE SERVER CLIENT...: that many connections, from each of these addresses as many, with a server there.
 flows_begin()
 {
-	local program=$lab_root/tests/e2e/failover_flows.py
+	# asyncio has 256 KiB of memory for each message, which malloc() would get from the kernel each time.
+	local program=(env MALLOC_MMAP_THRESHOLD_=1000000 MALLOC_TRIM_THRESHOLD_=10000000
+		/usr/bin/python3 "$lab_root/tests/e2e/failover_flows.py")
 	flows_least=$(($1 + $# - 3))
-	spawn "$2" /usr/bin/python3 "$program" server "$3" >"$lab_dir/server" 2>"$lab_dir/errors"
+	spawn "$2" "${program[@]}" server "$3" >"$lab_dir/server" 2>"$lab_dir/errors"
 	lab_pid[server]=$!
 	poll grep -q listening "$lab_dir/server" || fail "the server does not start: $(<"$lab_dir/errors")"
-	spawn ha /usr/bin/python3 "$program" clients "$3" "$1" "${@:4}" >"$lab_dir/rounds" 2>"$lab_dir/clients"
+	spawn ha "${program[@]}" clients "$3" "$1" "${@:4}" >"$lab_dir/rounds" 2>"$lab_dir/clients"
 	lab_pid[clients]=$!
 	poll rounds_reach 2 || true
 	flows_go_on || fail "no connections: $(tail -3 "$lab_dir/clients")"

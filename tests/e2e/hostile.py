@@ -214,7 +214,9 @@ def random_frames(a):
     spi = struct.pack("!I", a.spi)
 
     def whole(frame):
-        """No fragment: the kernel keeps those that packet sockets with fanout are to get."""
+        """No fragment, which the kernel keeps for packet sockets with fanout, and no cut VLAN tag, which it frees."""
+        if len(frame) < 20 and frame[12:14] in (b"\x81\0", b"\x88\xa8"):
+            frame = ether + frame[14:]
         return frame[:20] + b"\0\0" + frame[22:] if len(frame) > 22 else frame
 
     def packet(head, n):

@@ -10,6 +10,12 @@ culvertctl=$lab_build/app/culvertctl/culvertctl
 lab_keep=${LAB_KEEP-}
 [[ -x $culvertd && -x $culvertctl ]] || fail "build first: meson setup build; ninja -C build"
 lab_begin
+# A command that fails where nothing reports it names itself.
+set -E
+trap '[[ $BASH_SUBSHELL -gt 0 ]] || echo "FAILED: ${BASH_SOURCE[0]}:$LINENO: $BASH_COMMAND" >&2' ERR
+# Timers of all programs of the test may be half a millisecond late: workers that sleep while they have no packets, of
+# many gateways at once, would take most of the CPUs otherwise.
+echo 500000 >/proc/self/timerslack_ns
 
 # [all]: lines of lab_algorithms: one of each kind, or all.
 algorithms()

@@ -74,7 +74,7 @@ class Clients:
             if seen is None:
                 self.begun += 1
             seen = came_from
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.5)
 
     async def run(self, targets):
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lambda: setattr(self, "ending", True))

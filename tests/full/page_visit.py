@@ -39,7 +39,7 @@ def visit(browser):
     browser.ask("Page.navigate", url=URL)
     browser.poll("document.querySelectorAll('#rates polyline').length >= 2")
     drawn = "[...document.querySelectorAll('polyline')].every(line => line.getBoundingClientRect().width > 0)"
-    browser.poll("document.querySelector('#rates polyline').getAttribute('points') !== ''")
+    browser.poll("[...document.querySelectorAll('polyline')].every(line => line.getAttribute('points') !== '')")
     check("lines are drawn from the first rate on", browser.value(drawn))
     check("ports", browser.value("document.querySelectorAll('#ports tbody tr').length") == 2)
     picture = os.path.join(FOLDER, "page.png")
