@@ -119,6 +119,19 @@ enum exit_code command_group(const struct options *options, char **words)
 	return state_order(options, "group", words[0], words[1]);
 }
 
+enum exit_code command_drain(const struct options *options, char **words)
+{
+	const bool off = words[0] != NULL && strcmp(words[0], "off") == 0;
+	struct answer answer;
+
+	if (words[off] != NULL)
+		errx(EXIT_USAGE, "drain: expected nothing more, or \"off\"");
+	control_order(&answer, instance_choose(options->instance), off ? "drain-off" : "drain");
+	answer_fini(&answer);
+	return options->json ? output_json(json_pack("{s:s}", "result", off ? "serves" : "drains"))
+			     : EXIT_OK;
+}
+
 enum exit_code command_change(const struct options *options, char **words)
 {
 	const char *kind = words[-1], *settings;

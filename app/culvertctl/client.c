@@ -228,7 +228,7 @@ const char *client_strerror(int error)
 	case ETIMEDOUT:
 		return "no answer within 5 seconds";
 	case ENOSYS:
-		return "unknown to the daemon: it may be older than culvertctl";
+		return "unknown to the daemon: it is starting, or older than culvertctl";
 	case EPROTO:
 		return "malformed answer: is this a culvertd of the same version?";
 	default:

@@ -36,9 +36,9 @@ typedef enum exit_code command_fn(const struct options *options, char **words);
 
 command_fn command_apply, command_bind, command_change, command_clear, command_devices,
 	command_complete, command_confirm, command_diff, command_events, command_explain,
-	command_flush, command_group, command_help, command_history, command_keygen, command_list,
-	command_peer_config, command_ping, command_reload, command_rollback, command_save,
-	command_show, command_status, command_top, command_trace, command_unbind;
+	command_drain, command_flush, command_group, command_help, command_history, command_keygen,
+	command_list, command_peer_config, command_ping, command_reload, command_rollback,
+	command_save, command_show, command_status, command_top, command_trace, command_unbind;
 
 // The list "config" of show: no words; a list again and again.
 command_fn command_show_config, command_show_watch;
@@ -47,8 +47,8 @@ command_fn command_show_config, command_show_watch;
 typedef void complete_fn(const struct options *options, char **words, size_t n);
 
 complete_fn complete_change, complete_clear, complete_commands, complete_devices, complete_explain,
-	complete_revisions, complete_file, complete_flush, complete_group, complete_ping,
-	complete_show, complete_trace;
+	complete_drain, complete_revisions, complete_file, complete_flush, complete_group,
+	complete_ping, complete_show, complete_trace;
 
 // Replaces words of a line, n of them: an abbreviation by the keyword, and singular and plural by
 // each other where the keyword is one of them. An ambiguous word ends the program after a message.

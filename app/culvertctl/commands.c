@@ -80,6 +80,10 @@ const struct command commands[] = {
 		"answer for the addresses of a group, leave that to another gateway, or prepare "
 		"that",
 		command_group, false, complete_group},
+	{"drain", " [off]",
+		"have other members of the fleet take over all groups, one by one, and take none; "
+		"off: take groups again",
+		command_drain, false, complete_drain},
 	{"apply", " FILE|-", "apply all changes in a file, or none", command_apply, false,
 		complete_file},
 	{"keygen", " FILE [CIPHER [AUTH]]|pair NAME",

@@ -248,6 +248,15 @@ void complete_group(const struct options *options, char **words, size_t n)
 		offer_words(roles);
 }
 
+void complete_drain(const struct options *options, char **words, size_t n)
+{
+	static const char *const states[] = {"off", NULL};
+
+	(void)options, (void)words;
+	if (n == 0)
+		offer_words(states);
+}
+
 void complete_ping(const struct options *options, char **words, size_t n)
 {
 	(void)words;

@@ -14,11 +14,14 @@
 #include <rte_cycles.h>
 #include <rte_launch.h>
 
+#include "announced.h"
+#include "announced_route.h"
 #include "bond.h"
 #include "collector.h"
 #include "configure.h"
 #include "device_thread.h"
 #include "events.h"
+#include "fleet.h"
 #include "flow_export.h"
 #include "frozen.h"
 #include "health.h"
@@ -171,6 +174,13 @@ static struct control_stall io_stall(void *arg, unsigned int worker)
 	return s;
 }
 
+static void io_announce(void *arg, const struct ip_prefix to[], unsigned int n)
+{
+	(void)arg;
+	announced_routes_want(to, n);
+	device_thread_announce();
+}
+
 static void io_watchdog(void *arg)
 {
 	(void)arg;
@@ -192,6 +202,7 @@ const struct control_io control_thread_io = {
 	.held = io_held,
 	.device_counters = lists_device_counters,
 	.export_send = collector_send,
+	.announce = io_announce,
 };
 
 static void io_queues_add(void *arg, uint16_t port)
@@ -286,6 +297,7 @@ static void tick(struct gateway *g, uint64_t now_ms)
 	hosts = host_thread_tick(g->host, &g->control);
 	if (host_guests_tick(&g->control) || hosts)
 		device_thread_hosts_change();
+	announced_tick(&g->control, now_ms);
 	member_lines_tick(&g->control, now_ms);
 	reserve_tick(g->reserve, g->control.snapshot, now_ms);
 	tracing_tick(&g->control, now_ms);
@@ -306,6 +318,7 @@ static bool handle_events(struct gateway *g, uint64_t now_ms, uint64_t *next_tic
 	reserve_collect(g->reserve, c->snapshot, now_ms);
 	flow_table_tick(c->flows);
 	handled |= flow_export_tick(c, now_ms);
+	fleet_tick(c, now_ms);
 	if (now_ms >= *next_tick) {
 		tick(g, now_ms);
 		*next_tick = now_ms + TICK_MS;
@@ -340,6 +353,9 @@ void control_thread_run(struct gateway *g)
 		busy |= flow_table_fill(g->control.flows);
 	} while (sig < 0 || sig == SIGHUP);
 	notify_stopping();
+	pthread_mutex_lock(&g->control.lock);
+	announced_stop(&g->control);
+	pthread_mutex_unlock(&g->control.lock);
 	listener_leave(g->control.listener);
 	log_info("stopping on %s", sig == SIGTERM ? "SIGTERM" : "SIGINT");
 }

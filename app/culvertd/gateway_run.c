@@ -24,6 +24,7 @@
 #include "dpdk.h"
 #include "driver_calls.h"
 #include "eal_log.h"
+#include "fleet.h"
 #include "flow_export.h"
 #include "health.h"
 #include "host_guests.h"
@@ -55,6 +56,8 @@
 // At most one packet buffer in four is given to fragments that wait; but a worker has room for two
 // datagrams of 65535 octets on each side.
 #define REASSEMBLY_SHARE   4
+#define HOLD_SHARE         8    // of all packet buffers, for packets of expected groups
+#define HOLD_MAX           1024 // of a worker: half of a ring between workers
 #define REASSEMBLY_MIN     96u
 #define REASSEMBLY_SECONDS 15 // RFC 1122 3.3.2 asks for 60 to 120 of hosts; Linux takes 30
 
@@ -163,6 +166,14 @@ static int channel_confine(void *arg)
 	return rc == 0 && g->control.conf->sandbox ? sandbox_enter_channel() : rc;
 }
 
+static int fleet_confine(void *arg)
+{
+	const struct gateway *g = arg;
+	int rc = capabilities_drop();
+
+	return rc == 0 && g->control.conf->sandbox ? sandbox_enter_etcd() : rc;
+}
+
 static unsigned int inbound_sas(const struct conf *conf)
 {
 	unsigned int n = 0;
@@ -195,6 +206,8 @@ static int workers_start(struct gateway *g)
 		.echoes_per_second = conf->icmp_echoes_per_second,
 		.host_per_second = conf->host_packets_per_second,
 		.held_max = conf->neighbour_hold,
+		.hold_max =
+			RTE_MIN(conf->packet_buffers / (HOLD_SHARE * conf->n_workers), HOLD_MAX),
 		.reassembly_max =
 			RTE_MAX(conf->packet_buffers /
 					(REASSEMBLY_SHARE * REASSEMBLY_SIDES * conf->n_workers),
@@ -247,6 +260,8 @@ static int workers_start(struct gateway *g)
 	if (rc < 0)
 		return rc;
 	rc = member_connect(&g->control, channel_confine, g);
+	if (rc == 0)
+		rc = fleet_connect(&g->control, fleet_confine, g);
 	if (rc < 0)
 		return rc;
 	g->control.deadlines.n = conf->n_workers;
@@ -267,6 +282,7 @@ static void last_words(const struct gateway *g)
 static void gateway_stop(struct gateway *g)
 {
 	member_stop(&g->control);
+	fleet_stop(&g->control);
 	reserve_finish(g->reserve, g->control.snapshot);
 	route_follow_stop();
 	reopen_stop();
@@ -335,7 +351,7 @@ static bool gateway_start(struct gateway *g)
 	device_thread_hosts_give(g->host);
 	address_start(&g->control);
 	links_start(&g->control);
-	if (request_start(g) < 0 || member_start(&g->control) < 0)
+	if (request_start(g) < 0 || member_start(&g->control) < 0 || fleet_start(&g->control) < 0)
 		return false;
 	crash_start();
 	if (privilege_drop(conf, device_thread_tid()) < 0 || device_thread_confine() < 0 ||

@@ -8,6 +8,7 @@
 #include "binding_log.h"
 #include "configure.h"
 #include "device_thread.h"
+#include "fleet.h"
 #include "frozen.h"
 #include "group.h"
 #include "load_ports.h"
@@ -38,9 +39,16 @@ static void warn_unkept(const struct gateway *g, const struct snapshot *s)
 		}
 }
 
+// The gateway's lock may be taken by a thread that waits for this one.
 static void renew(void *control)
 {
-	frozen_renew(control);
+	struct control *c = control;
+
+	frozen_renew(c);
+	if (pthread_mutex_trylock(&c->lock) != 0)
+		return;
+	fleet_keep(c, gateway_now_ms());
+	pthread_mutex_unlock(&c->lock);
 }
 
 int load_first(struct gateway *g)

@@ -249,9 +249,7 @@ static unsigned int share_tunnels(struct loop *l)
 static uint16_t keep_owned(
 	struct loop *l, const struct loop_queue *q, struct rte_mbuf *m[], uint16_t n)
 {
-	n = fanout_receive(l->worker, m, n);
-	if (q->spread)
-		n = fanout_spread(l->worker, m, n);
+	n = fanout_distribute(l->worker, m, n, q->spread);
 	if (l->worker->to_wake != 0)
 		wake_peers(l);
 	return n;

@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <stdio.h>
 
+#include "announced_route.h"
 #include "control_thread.h"
 #include "device_test.h"
 #include "dpdk.h"
@@ -126,7 +127,7 @@ static int serve(struct gateway *g, const struct options *o)
 	log_info("version %s, instance %s, configuration %s", CULVERT_VERSION, conf->instance,
 		o->conf);
 	rc = control_thread_block_signals() | privilege_check(conf) | system_check(conf) |
-	     RTE_MIN(state_dir_check(conf), 0);
+	     announced_routes_check(conf) | RTE_MIN(state_dir_check(conf), 0);
 	if (rc < 0 || dpdk_start(conf, o->verbose) < 0)
 		return -EIO;
 	rc = gateway_run(g) ? 0 : -EIO;

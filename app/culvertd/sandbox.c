@@ -151,15 +151,14 @@ int sandbox_enter_worker(void)
 	return thread_restrict(ctx, rc);
 }
 
-int sandbox_enter_channel(void)
+// Of a thread that has sockets of the network alone.
+static int enter_network(const int calls[], size_t n)
 {
-	static const int calls[] = {SYS(bind), SYS(listen), SYS(connect), SYS(accept4),
-		SYS(setsockopt), SYS(getsockopt), SYS(close), SYS(getrandom)};
 	scmp_filter_ctx ctx = filter_new();
 	int rc = ctx != NULL ? allow_thread(ctx) : -ENOMEM;
 
 	if (rc == 0)
-		rc = allow(ctx, calls, RTE_DIM(calls));
+		rc = allow(ctx, calls, n);
 	if (rc == 0)
 		rc = seccomp_rule_add(
 			ctx, SCMP_ACT_ALLOW, SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, AF_INET));
@@ -167,4 +166,21 @@ int sandbox_enter_channel(void)
 		rc = seccomp_rule_add(
 			ctx, SCMP_ACT_ALLOW, SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, AF_INET6));
 	return thread_restrict(ctx, rc);
+}
+
+int sandbox_enter_channel(void)
+{
+	static const int calls[] = {SYS(bind), SYS(listen), SYS(connect), SYS(accept4),
+		SYS(setsockopt), SYS(getsockopt), SYS(close), SYS(getrandom)};
+
+	return enter_network(calls, RTE_DIM(calls));
+}
+
+int sandbox_enter_etcd(void)
+{
+	static const int calls[] = {SYS(connect), SYS(setsockopt), SYS(getsockopt),
+		SYS(getsockname), SYS(getpeername), SYS(shutdown), SYS(fcntl), SYS(pipe2),
+		SYS(close), SYS(getrandom)};
+
+	return enter_network(calls, RTE_DIM(calls));
 }

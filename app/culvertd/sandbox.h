@@ -15,3 +15,6 @@ int sandbox_enter_worker(void);
 // The same for the thread of the channel between the gateways of a pair: only system calls for
 // sockets of the network.
 int sandbox_enter_channel(void);
+
+// The same for the thread of the client of etcd, which connects, and does not listen.
+int sandbox_enter_etcd(void);

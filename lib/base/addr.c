@@ -95,6 +95,13 @@ const char *ip_prefix_format(char *buf, const struct ip_prefix *p)
 	return buf;
 }
 
+int ip_prefix_compare(const struct ip_prefix *a, const struct ip_prefix *b)
+{
+	int by_addr = memcmp(&a->addr, &b->addr, sizeof(a->addr));
+
+	return by_addr != 0 ? by_addr : a->len - b->len;
+}
+
 bool ip_prefix_contains(const struct ip_prefix *p, const struct ip_addr *a)
 {
 	uint64_t high = rte_be_to_cpu_64(a->q[0] ^ p->addr.q[0]);

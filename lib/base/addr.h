@@ -87,5 +87,8 @@ int ip_interface_parse(struct ip_addr *addr, struct ip_prefix *net, const char *
 // Writes "10.1.0.0/24" to buf, which holds IP_PREFIX_STRLEN octets. Returns buf.
 const char *ip_prefix_format(char *buf, const struct ip_prefix *p);
 
+// The order by address, then by length: below 0, 0 or above.
+int ip_prefix_compare(const struct ip_prefix *a, const struct ip_prefix *b);
+
 bool ip_prefix_contains(const struct ip_prefix *p, const struct ip_addr *a);
 bool ip_prefix_overlaps(const struct ip_prefix *a, const struct ip_prefix *b);

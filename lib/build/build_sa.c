@@ -33,6 +33,8 @@ static uint16_t mtu_of(
 static struct sa *take(const struct snapshot *s, const struct conf *conf, const struct conf_sa *c,
 	const struct nexthop *nexthop)
 {
+	// SAs of IKE have keys that no other member of a fleet has.
+	const bool fleet = conf->fleet_member != 0 && sa_options_group(&c->opt) == 0;
 	struct sa_params p = {
 		.opt = c->opt,
 		.live = c->live,
@@ -42,6 +44,8 @@ static struct sa *take(const struct snapshot *s, const struct conf *conf, const 
 		.n_workers = conf->n_workers,
 		.member = conf->pair_member,
 		.follows = c->local.port[0] != '\0',
+		.fleet_member = fleet ? conf->fleet_member : 0,
+		.by_grant = fleet && conf_group_of(conf, &c->opt.local) != NULL,
 	};
 
 	if (c->opt.direction == SA_OUT) {

@@ -26,11 +26,12 @@
 #define CONF_NAME_MAX         32 // octets of a name, NUL included: [A-Za-z0-9_.-]
 #define CONF_PORTS_MAX        16
 #define CONF_PORT_LEAVES_S    20 // until the number of a port that was removed is free
-#define CONF_ADDRS_MAX        8  // per port or tunnel
+#define CONF_ADDRS_MAX        16 // per port or tunnel
 #define CONF_GUESTS_MAX       8  // per port
 #define CONF_MEMBERS_MAX      8  // per port
-#define CONF_GROUPS_MAX       64
+#define CONF_GROUPS_MAX       256
 #define CONF_GROUP_ADDRS_MAX  32
+#define CONF_PINS_MAX         8      // of a group
 #define CONF_IKE_PREFIX       "ike." // names of SAs and policies of an IKE daemon, see conf_ike.h
 #define CONF_IKE_VIA_MAX      2
 #define CONF_WORKERS_MAX      16
@@ -51,6 +52,7 @@
 #define CONF_LARGE_BUFFERS 128
 #define CONF_FLOWS_GROWTH  16 // of flows.max, times that of the start
 #define CONF_EAL_ARGS_MAX  32
+#define CONF_ENDPOINTS_MAX 8
 #define CONF_SPI_MIN       0x100 // below: reserved (RFC 4303 2.1)
 
 typedef char conf_name[CONF_NAME_MAX];
@@ -382,6 +384,12 @@ bool conf_port_may_have_vlans(const struct conf_port *p);
 
 // Why a reload can neither add nor remove a port with a device; NULL: it can.
 const char *conf_port_must_stay(const struct conf_port *p, const struct conf *running);
+
+// Whether an address is of the group.
+bool conf_group_has(const struct conf_group *g, const struct ip_addr *a);
+
+// The group that has the address. NULL if there is none.
+const struct conf_group *conf_group_of(const struct conf *c, const struct ip_addr *a);
 
 // Index of the port that has this address. -1 if there is none.
 int conf_own_port(const struct conf *c, const struct ip_addr *a);

@@ -271,7 +271,7 @@ static void check_page(struct conf_reader *r)
 // The kernel's routes lead out of its interfaces behind ports.
 static void check_kernel_routes(struct conf_reader *r)
 {
-	config_setting_t *group = conf_given(r->root, "kernel_routes");
+	config_setting_t *group = conf_given(r->root, "kernel_routes"), *protocols;
 
 	if (group == NULL || !config_setting_is_group(group))
 		return;
@@ -281,6 +281,13 @@ static void check_kernel_routes(struct conf_reader *r)
 		conf_err(r, group,
 			"no port and no tunnel has a host, whose interface routes could lead out "
 			"of");
+	protocols = conf_given(group, "protocols");
+	for (unsigned int i = 0; protocols != NULL && i < r->c->n_kernel_protocols; i++)
+		if (r->c->kernel_protocols[i] == ROUTE_PROTOCOL_HOST ||
+			r->c->kernel_protocols[i] == ROUTE_PROTOCOL_ANNOUNCED)
+			conf_err(r, config_setting_get_elem(protocols, i),
+				"%u is of the gateway's own routes, which are never followed",
+				r->c->kernel_protocols[i]);
 }
 
 // For checks that only the daemon can do.
@@ -305,6 +312,7 @@ void conf_check(struct conf_reader *r)
 	check_page(r);
 	check_kernel_routes(r);
 	conf_check_channel(r);
+	conf_check_fleet(r);
 	if (r->n_messages == 0)
 		conf_devices_list(r->c);
 }
@@ -384,8 +392,9 @@ static void check_new_port(struct conf_reader *r, config_setting_t *item, const 
 		conf_err(r, item, "is a new port %s, needs a restart", reason);
 	else if (conf_member(memory, "packet_buffers") == NULL && used > buffers)
 		conf_err(r, item,
-			"is a new port, with it %u packet buffers may be in use, and there are %u "
-			"(memory.packet_buffers), needs a restart",
+			"is a new port, with the ports of this file %u packet buffers may be in "
+			"use, and "
+			"there are %u: set memory.packet_buffers, needs a restart",
 			used, buffers);
 	else
 		check_device_is_free(r, item, p, running);

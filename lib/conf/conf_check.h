@@ -16,6 +16,7 @@ void conf_check(struct conf_reader *r);
 void conf_check_sides(struct conf_reader *r);
 void conf_check_isolated(struct conf_reader *r);
 void conf_check_channel(struct conf_reader *r);
+void conf_check_fleet(struct conf_reader *r);
 
 // Differences for SAs and policies of an IKE daemon: refuses in a configuration the settings that
 // only they may have, and in a request of the daemon the settings that they may not have or lack.

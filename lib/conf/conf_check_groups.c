@@ -1,6 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "conf_check.h"
 
+bool conf_group_has(const struct conf_group *g, const struct ip_addr *a)
+{
+	for (unsigned int i = 0; i < g->n_addrs; i++)
+		if (ip_addr_equal(&g->addrs[i], a))
+			return true;
+	return false;
+}
+
+const struct conf_group *conf_group_of(const struct conf *c, const struct ip_addr *a)
+{
+	for (unsigned int i = 0; i < c->n_groups; i++)
+		if (conf_group_has(&c->groups[i], a))
+			return &c->groups[i];
+	return NULL;
+}
+
 // The group before i that has the address, or i itself if it has it twice; -1: none has.
 static int earlier(const struct conf *c, unsigned int i, unsigned int k)
 {

@@ -252,12 +252,11 @@ static void check_target(struct conf_reader *r, config_setting_t *s, const struc
 
 static int compare_routes(const struct conf *c, unsigned int a, unsigned int b)
 {
-	const struct ip_prefix *x = &c->routes[a].to, *y = &c->routes[b].to;
-	int by_addr = memcmp(&x->addr, &y->addr, sizeof(x->addr));
+	int by_to = ip_prefix_compare(&c->routes[a].to, &c->routes[b].to);
 
-	if (by_addr != 0 || x->len != y->len)
-		return by_addr != 0 ? by_addr : x->len - y->len;
-	return memcmp(&c->routes[a].source, &c->routes[b].source, sizeof(struct ip_addr));
+	return by_to != 0
+		       ? by_to
+		       : memcmp(&c->routes[a].source, &c->routes[b].source, sizeof(struct ip_addr));
 }
 
 // Only packets that the gateway or its host originates have an own source.

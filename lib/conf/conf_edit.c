@@ -315,7 +315,8 @@ static void edit_prepare(void *arg)
 	struct conf_edit *e = m->e;
 	struct conf *c = e->conf;
 
-	m->fits = list_of(c) != NULL && !has_kernel_share(c);
+	// SAs of a fleet have checks of their own, and values of etcd are looked at again.
+	m->fits = list_of(c) != NULL && !has_kernel_share(c) && c->fleet_member == 0;
 	if (m->fits && e->deleted < 0) {
 		added_prepare(m);
 	} else if (m->fits) {

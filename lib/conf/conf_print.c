@@ -249,8 +249,8 @@ static void print_comment(FILE *out, const struct conf_change *c)
 	if (c->kind == CONF_KINDS)
 		fprintf(out, "# %s: edit the file by hand\n", setting);
 	else
-		fprintf(out, "# %s \"%s\" %s: edit the file by hand\n", conf_kinds[c->kind].noun,
-			c->name, setting);
+		fprintf(out, "# %s \"%s\"%s%s: edit the file by hand\n", conf_kinds[c->kind].noun,
+			c->name, c->setting != NULL ? " " : "", setting);
 }
 
 static void print_add(FILE *out, const struct conf_change *c, keys_print *keys)

@@ -253,3 +253,45 @@ void conf_parse_socket(const struct conf_value *v)
 	else
 		conf_reject(v);
 }
+
+// Whether a text is "ADDRESS:PORT", with brackets around an address of IPv6.
+static bool is_server(const char *text)
+{
+	const char *colon = strrchr(text, ':');
+	char host[IP_ADDR_STRLEN + 2];
+	bool brackets = text[0] == '[';
+	struct ip_addr a;
+	uint32_t port;
+	size_t len;
+
+	if (colon == NULL || !conf_number_whole(&port, colon + 1) || port < 1 || port > UINT16_MAX)
+		return false;
+	text += brackets;
+	len = (size_t)(colon - text) - brackets;
+	if (len >= sizeof(host) || (brackets && colon[-1] != ']'))
+		return false;
+	memcpy(host, text, len);
+	host[len] = '\0';
+	return ip_addr_parse(&a, host) == 0 && ip_addr_is_v4(&a) == !brackets;
+}
+
+void conf_parse_endpoint(const struct conf_value *v)
+{
+	const char *server = strstr(v->text, "://");
+
+	if (server != NULL && is_server(server + 3) &&
+		(strncmp(v->text, "http:", 5) == 0 || strncmp(v->text, "https:", 6) == 0))
+		conf_parse_text(v);
+	else
+		conf_reject(v);
+}
+
+void conf_parse_etcd_prefix(const struct conf_value *v)
+{
+	size_t len = strlen(v->text);
+
+	if (len > 0 && len <= 64 && v->text[len - 1] == '/')
+		conf_parse_text(v);
+	else
+		conf_reject(v);
+}

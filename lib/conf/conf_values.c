@@ -11,10 +11,7 @@
 
 static int compare_prefixes(const void *a, const void *b)
 {
-	const struct ip_prefix *x = a, *y = b;
-	int by_addr = memcmp(&x->addr, &y->addr, sizeof(x->addr));
-
-	return by_addr != 0 ? by_addr : x->len - y->len;
+	return ip_prefix_compare(a, b);
 }
 
 // ::/0 has no address of IPv4.

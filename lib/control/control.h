@@ -74,6 +74,9 @@ struct control_io {
 	// many.
 	int (*export_send)(void *arg, const struct ip_addr *to, uint16_t port, const void *message,
 		size_t len);
+	// Gives the kernel routes to these networks, each once and in order, and takes back all
+	// others that it got so: see announced.h. Copies them, and does not wait.
+	void (*announce)(void *arg, const struct ip_prefix to[], unsigned int n);
 };
 
 struct health_worker {
@@ -155,12 +158,45 @@ struct control_host {
 	uint64_t to, from; // packets given to the kernel, and received from it
 };
 
+// A group as etcd has it: see fleet.h.
+struct fleet_group {
+	bool present;        // etcd has had it
+	int64_t revision;    // of its last change; 0: it is not there
+	char *coded;         // the value, as of struct etcd_key; NULL: it is not there
+	uint64_t turn;       // of the last value that was not refused,
+	uint32_t sum;        // and its CRC
+	conf_name owner;     // "-": none
+	int64_t lease;       // of the owner's process
+	conf_name next_name; // the member to which it moves,
+	int64_t next;        // and its lease; 0: it does not move
+	bool ready;          // which has answered
+	int64_t held;        // with which this process has written the value last; 0: it has not
+	unsigned int lines;  // SAs that the value of this member has
+	const char *refused; // why the value is not used; NULL: it is
+	bool unchecked;      // the value has not been read with the present configuration
+	bool giving;         // by a command: this member gives it up
+	uint64_t ordered_ms; // until when this member takes it from whoever has it, by a command
+	uint64_t free_ms;    // since when it has had no owner; 0: it has one
+	uint64_t avoid_ms;   // until when this member leaves it to others
+	uint64_t check_ms;   // when its numbers are looked at next
+	unsigned int rank;   // members that take it before this one, if it is free; FLEET_NONE: not
+			     // this one
+	bool stays;          // it does not move by itself: a command or a move has brought it here
+	bool drains;         // by a command: it moves to another member
+	int64_t to;          // lease of the member to which this one moves it; 0: it does not
+	uint64_t move_ms;    // until when that one may answer, or then, when it is given up
+	uint64_t answered;   // turn of the last value that this member was to answer
+};
+
 // See group.h.
 struct owned_group {
 	conf_name name;
 	enum conf_role role;
 	uint64_t since_ms; // of the role
 	uint32_t changes;
+	bool leaving;               // active, but about to be another gateway's: not defended
+	bool expected;              // standby, but about to be active here: see role_expect(),
+	uint64_t expected_ms;       // until then at most
 	unsigned int announcements; // of its addresses, still to be sent: the next one
 	uint64_t announce_ms;       // at this time,
 	uint32_t again_ms;          // and another one that much later
@@ -174,12 +210,22 @@ struct owned_group {
 	uint64_t yielded_ms;        // when this one became standby for that reason; 0: never
 	// Why the other one cannot take it over yet; NULL: no operator wants that.
 	const char *drain;
+	unsigned int announced; // networks, see announced.h
+	struct fleet_group fleet;
 };
 
 struct owned_groups {
 	struct owned_group item[CONF_GROUPS_MAX]; // as in the configuration
 	unsigned int n;
 	uint64_t takeover_ms; // when the last one is over; 0: it is, or there was none
+};
+
+// See announced.h.
+struct announced {
+	struct ip_prefix *to; // networks that the kernel has got, in order
+	unsigned int n;
+	uint64_t compare_ms; // when they are compared next with those of the groups,
+	uint64_t repeat_ms;  // and given to the kernel again
 };
 
 // See member.h.
@@ -269,6 +315,7 @@ struct control {
 	struct neigh_table *neigh;
 	struct dad *dad; // own IPv6 addresses, and those of groups
 	struct owned_groups groups;
+	struct announced announced;
 	struct deadlines deadlines; // of workers, see frozen.h
 	struct listener *listener;  // multicast groups
 	struct flow_table *flows;
@@ -285,6 +332,7 @@ struct control {
 	struct control_member member;
 	struct revisions revisions;
 	struct flow_export *flow_export; // see flow_export.h; NULL: there was none yet
+	struct fleet *fleet;             // see fleet.h; NULL: this gateway is of none
 	unsigned int expiry_next;        // SA whose lifetime is checked next
 	unsigned int sas_leaving;        // of the configuration, deleted but not yet released
 	bool routes_changed;             // of the kernel, see kernel_routes.h

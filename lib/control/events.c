@@ -7,6 +7,7 @@
 #include "audit_log.h"
 #include "event_log.h"
 #include "expiry.h"
+#include "fleet.h"
 #include "flow_share.h"
 #include "ike.h"
 #include "ike_tables.h"
@@ -32,7 +33,8 @@ static void warn_conflict(struct control *c, const struct event *e, uint64_t now
 
 	if (rte_is_same_ether_addr(&e->mac, &c->ports[e->port].mac))
 		return;
-	role_defend(c, &e->addr, now_ms);
+	if (!fleet_yields(c, &e->addr, now_ms))
+		role_defend(c, &e->addr, now_ms);
 	if (now_ms < c->conflict_next_ms)
 		return;
 	c->conflict_next_ms = now_ms + 1000;

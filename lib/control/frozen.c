@@ -14,7 +14,11 @@ static struct deadline_clock clock_of(const struct control *c)
 // 0: no other gateway takes over, whatever happens to this one.
 static uint32_t limit_ms(const struct control *c)
 {
-	return c->conf->pair_member != 0 && c->conf->n_groups > 0 ? c->conf->pair_deadline_ms : 0;
+	if (c->conf->n_groups == 0)
+		return 0;
+	return c->fleet != NULL            ? 1000 * c->conf->fleet_lease_s
+	       : c->conf->pair_member != 0 ? c->conf->pair_deadline_ms
+					   : 0;
 }
 
 static void frozen(void *control, uint64_t ms)

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "group.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "fleet.h"
 
 const char *const group_role_names[] = {[CONF_ACTIVE] = "active", [CONF_STANDBY] = "standby"};
 
@@ -18,27 +21,10 @@ struct owned_group *group_find(struct control *c, const char *name)
 	return find(&c->groups, name);
 }
 
-bool group_has(const struct conf_group *g, const struct ip_addr *addr)
-{
-	for (unsigned int i = 0; i < g->n_addrs; i++)
-		if (ip_addr_equal(&g->addrs[i], addr))
-			return true;
-	return false;
-}
-
-// The group of a configuration that has the address; NULL: none has.
-static const struct conf_group *of_address(const struct conf *conf, const struct ip_addr *addr)
-{
-	for (unsigned int i = 0; i < conf->n_groups; i++)
-		if (group_has(&conf->groups[i], addr))
-			return &conf->groups[i];
-	return NULL;
-}
-
 static bool address_keeps_role(struct control *c, const struct owned_group *from,
 	const struct ip_addr *addr, const struct conf *conf, FILE *errors)
 {
-	const struct conf_group *to = of_address(conf, addr);
+	const struct conf_group *to = conf_group_of(conf, addr);
 	const struct owned_group *same = to != NULL ? group_find(c, to->name) : NULL;
 	enum conf_role role = same != NULL ? same->role : to != NULL ? to->role : CONF_ACTIVE;
 	int port = conf_own_port(conf, addr);
@@ -65,7 +51,7 @@ bool groups_keep_roles(struct control *c, const struct conf *conf, FILE *errors)
 		for (unsigned int k = 0; k < c->conf->groups[i].n_addrs; k++)
 			good &= address_keeps_role(
 				c, &c->groups.item[i], &c->conf->groups[i].addrs[k], conf, errors);
-	return good;
+	return fleet_keeps_groups(c, conf, errors) && good;
 }
 
 void groups_follow(struct control *c, const struct conf *conf)
@@ -81,7 +67,12 @@ void groups_follow(struct control *c, const struct conf *conf)
 						 : (struct owned_group){.role = g->role,
 							   .since_ms = c->io->now_ms()};
 		memcpy(c->groups.item[i].name, g->name, sizeof(g->name));
+		c->groups.item[i].fleet.unchecked = true;
+		c->groups.item[i].fleet.stays = false;
 	}
+	for (unsigned int i = 0; i < before.n; i++)
+		if (find(&c->groups, before.item[i].name) == NULL)
+			free(before.item[i].fleet.coded);
 	groups_note_standby(c);
 }
 
@@ -96,11 +87,25 @@ void groups_note_standby(struct control *c)
 	atomic_store_explicit(&o->standby, standby, memory_order_relaxed);
 }
 
+const char groups_ready[] = "ready\n";
+
+const char *groups_state(const struct control *c)
+{
+	if (c->started_ms == 0)
+		return "starting\n";
+	if (fleet_drains(c))
+		return "drains\n";
+	for (unsigned int i = 0; i < c->groups.n; i++)
+		if (c->groups.item[i].role == CONF_ACTIVE)
+			return groups_ready;
+	return c->groups.n == 0 ? groups_ready : "standby\n";
+}
+
 // The running group that has the address in the configuration, which the running ones follow.
 static struct owned_group *running(
 	struct control *c, const struct conf *conf, const struct ip_addr *addr)
 {
-	const struct conf_group *g = of_address(conf, addr);
+	const struct conf_group *g = conf_group_of(conf, addr);
 
 	return g != NULL ? &c->groups.item[g - conf->groups] : NULL;
 }
@@ -116,7 +121,10 @@ bool group_address_set(
 	const struct owned_group *g = running(c, conf, addr);
 
 	if (g != NULL)
-		dad_group_set(c->dad, port, addr, g->role == CONF_STANDBY);
+		dad_group_set(c->dad, port, addr,
+			g->role == CONF_ACTIVE ? DAD_ASSIGNED
+			: g->expected          ? DAD_EXPECTED
+					       : DAD_STANDBY);
 	return g != NULL;
 }
 

@@ -10,9 +10,10 @@
 
 #include "control.h"
 
-// Whether each address of a running group would keep its role with another configuration. A line to
-// errors for each that would not: a reload that made one active, silently, would be one gateway too
-// many. On the control thread, right before the configuration is used.
+// Whether each address of a running group would keep its role with another configuration, and each
+// group of a fleet its owner. A line to errors for each that would not: a reload that made one
+// active, silently, would be one gateway too many. On the control thread, right before the
+// configuration is used.
 bool groups_keep_roles(struct control *c, const struct conf *conf, FILE *errors);
 
 // Before a configuration is used: its groups, of which the ones that exist already keep their
@@ -22,16 +23,13 @@ void groups_follow(struct control *c, const struct conf *conf);
 // After roles have changed, or may have: whether all groups are standby, for tunnels without an SA.
 void groups_note_standby(struct control *c);
 
-// Applies the role of its group to an own address of a port. False: it is of none. After
-// groups_follow() with the same configuration.
+// Applies the role of its group, or that it is expected, to an own address of a port. False: it is
+// of none. After groups_follow() with the same configuration.
 bool group_address_set(
 	struct control *c, const struct conf *conf, uint16_t port, const struct ip_addr *addr);
 
 // The running group of this name; NULL: there is none.
 struct owned_group *group_find(struct control *c, const char *name);
-
-// Whether an address is of the group.
-bool group_has(const struct conf_group *g, const struct ip_addr *addr);
 
 // The running group that has the address; NULL: it is of none.
 struct owned_group *group_of(struct control *c, const struct ip_addr *addr);
@@ -39,5 +37,9 @@ struct owned_group *group_of(struct control *c, const struct ip_addr *addr);
 // The other gateway of the pair may have carried the connections of active groups for a while: for
 // `takeover` seconds segments that do not fit are believed, as after a takeover.
 void groups_continue(struct control *c, uint64_t now_ms);
+
+// Whether a load balancer may send connections here: groups_ready, or the line why not.
+extern const char groups_ready[];
+const char *groups_state(const struct control *c);
 
 extern const char *const group_role_names[];

@@ -7,7 +7,6 @@
 
 #include <rte_common.h>
 
-#include "group.h"
 #include "line.h"
 #include "member_sa.h"
 
@@ -66,6 +65,11 @@ static uint64_t next_after(const struct sa_out *sa, uint64_t at, uint64_t used, 
 										   : at;
 }
 
+uint64_t numbers_end(const struct sa_out *sa)
+{
+	return is_active(&sa->sa) ? RTE_MIN(sa->seq_reserved, sa->seq_granted) : sa->seq_reserved;
+}
+
 static void out_tick(struct sa_out *sa, uint64_t now_ms)
 {
 	struct sa_record *r = sa->sa.record;
@@ -75,7 +79,7 @@ static void out_tick(struct sa_out *sa, uint64_t now_ms)
 	// It is done by a later tick if the numbers are not on the disk yet. After the last own
 	// number the SA ends.
 	if (next != at &&
-		RTE_MIN(number_own_from(&sa->blocks, next + 1), sa->seq_max) <= sa->seq_reserved) {
+		RTE_MIN(number_own_from(&sa->blocks, next + 1), sa->seq_max) <= numbers_end(sa)) {
 		sa_out_block_set(sa, next);
 		r->before = sa_out_seq(sa) - used; // left-out numbers were not used
 		if (next == sa_record_beyond(r))
@@ -90,9 +94,10 @@ void numbers_tick(struct control *c, uint64_t now_ms)
 	const struct sa_list *sas = &c->snapshot->objects->sas;
 	struct sa *sa;
 
-	for (unsigned int i = 0; c->conf->pair_member != 0 && (sa = sa_list_at(sas, i)) != NULL;
-		i++) {
-		if (sa->opt.direction == SA_OUT)
+	if (c->conf->pair_member == 0 && c->conf->fleet_member == 0)
+		return;
+	for (unsigned int i = 0; (sa = sa_list_at(sas, i)) != NULL; i++) {
+		if (sa->opt.direction == SA_OUT && sa_out_of(sa)->blocks.turn != 0)
 			out_tick(sa_out_of(sa), now_ms);
 		if (sa->record->sure_ms == 0)
 			sa->record->sure_ms = now_ms + NUMBERS_REPEAT_MS + SURE_MS;
@@ -158,8 +163,12 @@ static void windows_mark(struct sa_record *r, uint64_t from, uint64_t top)
 	}
 }
 
-// Whether the SA can have accepted the number.
-static bool in_is_possible(const struct sa *sa, uint64_t number)
+void numbers_refuse(struct sa_record *r, uint64_t top)
+{
+	windows_mark(r, 0, top);
+}
+
+bool numbers_may_accept(const struct sa *sa, uint64_t number)
 {
 	uint64_t end = sa->opt.esn ? replay_top(&sa->per_packet.replay) + RAISE_MAX : SA_SEQ_MAX;
 
@@ -168,7 +177,7 @@ static bool in_is_possible(const struct sa *sa, uint64_t number)
 
 static void in_learn(struct sa_record *r, uint64_t theirs, uint64_t own)
 {
-	if (!in_is_possible(r->first, theirs) || !in_is_possible(r->first, own))
+	if (!numbers_may_accept(r->first, theirs) || !numbers_may_accept(r->first, own))
 		return;
 	if (theirs > r->learnt) {
 		windows_mark(r, r->learnt, theirs);
@@ -275,7 +284,7 @@ void numbers_take_over(
 					      ? silent_ms
 					      : NUMBERS_REPEAT_MS;
 
-		if (!group_has(g, &sa->opt.local))
+		if (!conf_group_has(g, &sa->opt.local))
 			continue;
 		if (sa->opt.direction == SA_OUT)
 			out_take_over(sa_out_of(sa), unknown_ms);
@@ -290,6 +299,6 @@ void numbers_other_stops(struct control *c, const struct conf_group *g)
 	const struct sa_list *sas = &c->snapshot->objects->sas;
 
 	for (unsigned int i = 0; i < sas->n_out; i++)
-		if (group_has(g, &sas->out[i]->sa.opt.local))
+		if (conf_group_has(g, &sas->out[i]->sa.opt.local))
 			numbers_follow(sas->out[i]->sa.record);
 }

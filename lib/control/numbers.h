@@ -5,7 +5,8 @@
 // they are in use, and which its windows have accepted. So a standby is always ready to continue
 // above all that were used, and accepts none that was accepted (RFC 4303 3.3.3, 3.4.3). A report
 // decides only where it continues: no number is used twice if there is none, or a wrong one.
-// Control thread, with the gateway's lock. Nothing happens without `pair` in the configuration.
+// Members of a fleet have such blocks as well, and report to etcd (fleet_numbers.h). Control
+// thread, with the gateway's lock. Nothing happens without `pair` or `fleet` in the configuration.
 #pragma once
 
 #include "control.h"
@@ -36,3 +37,12 @@ void numbers_take_over(
 // When the other one has become standby in a group: the numbers that it has reported are followed
 // at once.
 void numbers_other_stops(struct control *c, const struct conf_group *g);
+
+// The windows of a key accept no number up to this one any more. Also without a pair.
+void numbers_refuse(struct sa_record *r, uint64_t top);
+
+// Whether an inbound SA can have accepted the number: windows move no further at once.
+bool numbers_may_accept(const struct sa *sa, uint64_t number);
+
+// The last number with which the SA could continue now.
+uint64_t numbers_end(const struct sa_out *sa);

@@ -119,7 +119,7 @@ static void log_result(struct control *c, const struct path_mtu *p, enum path_re
 {
 	char peer[IP_ADDR_STRLEN], router[IP_ADDR_STRLEN];
 
-	if (now_ms < c->path_mtus.log_next_ms)
+	if (result == PATH_KEPT || result == PATH_CONTINUES || now_ms < c->path_mtus.log_next_ms)
 		return;
 	c->path_mtus.log_next_ms = now_ms + 1000;
 	ip_addr_format(peer, &p->peer);

@@ -48,14 +48,29 @@ static bool reload_begin(struct loading *l)
 	return false;
 }
 
+// The first line of the text, or its first words and "...".
+static void first_line(char *line, size_t size, const char *text)
+{
+	static const char cut[] = "...";
+	size_t n = strcspn(text, "\n");
+
+	if (n >= size) {
+		n = size - sizeof(cut);
+		while (n > 0 && text[n - 1] != ' ')
+			n--;
+	}
+	for (size_t i = 0; i < n; i++)
+		line[i] = (char)(text[i] >= ' ' && text[i] <= '~' ? text[i] : '?');
+	strcpy(line + n, strchr("\n", text[n]) != NULL ? "" : cut);
+}
+
 // why: lines; NULL: it was not refused.
 static void refusal_set(struct control *c, const char *why)
 {
 	struct reload_refusal r = {.at_ms = why != NULL ? c->io->now_ms() : 0};
 
-	for (size_t i = 0; why != NULL && strchr("\n", why[i]) == NULL && i + 1 < sizeof(r.why);
-		i++)
-		r.why[i] = (char)(why[i] >= ' ' && why[i] <= '~' ? why[i] : '?');
+	if (why != NULL)
+		first_line(r.why, sizeof(r.why), why);
 	pthread_mutex_lock(&c->lock);
 	c->refusal = r;
 	pthread_mutex_unlock(&c->lock);

@@ -2,6 +2,7 @@
 #include "role.h"
 
 #include "address.h"
+#include "announced.h"
 #include "event_log.h"
 #include "flow_adopt.h"
 #include "group.h"
@@ -30,10 +31,19 @@ static void announce(struct control *c, const struct conf_group *g)
 			originate_announcement(c, p, &g->addrs[i]);
 }
 
+static void addresses_set(struct control *c, unsigned int group)
+{
+	const struct conf_group *g = &c->conf->groups[group];
+
+	for (uint16_t p = 0; p < c->snapshot->n_ports; p++)
+		for (unsigned int i = 0; i < g->n_addrs; i++)
+			if (snapshot_port_has(&c->snapshot->port[p], &g->addrs[i]))
+				group_address_set(c, c->conf, p, &g->addrs[i]);
+}
+
 // Its addresses. SAs follow with address_apply(), and flows in clear with roles_decide_flows().
 static void begin(struct control *c, unsigned int group, enum conf_role role, uint64_t now_ms)
 {
-	const struct conf_group *g = &c->conf->groups[group];
 	struct owned_group *owned = &c->groups.item[group];
 
 	owned->role = role;
@@ -41,10 +51,8 @@ static void begin(struct control *c, unsigned int group, enum conf_role role, ui
 	owned->changes++;
 	owned->announcements = 0;
 	owned->drain = NULL;
-	for (uint16_t p = 0; p < c->snapshot->n_ports; p++)
-		for (unsigned int i = 0; i < g->n_addrs; i++)
-			if (snapshot_port_has(&c->snapshot->port[p], &g->addrs[i]))
-				group_address_set(c, c->conf, p, &g->addrs[i]);
+	owned->leaving = owned->expected = false;
+	addresses_set(c, group);
 	groups_note_standby(c);
 }
 
@@ -68,7 +76,31 @@ static void announce_begin(struct control *c, struct owned_group *g, uint64_t no
 	g->again_ms = AGAIN_MS;
 	g->announce_ms = now_ms;
 	g->defend_ms = now_ms + DEFEND_MS;
+	c->announced.compare_ms = now_ms;
 	roles_tick(c, now_ms);
+}
+
+static void expect_end(struct control *c, struct owned_group *g)
+{
+	if (!g->expected)
+		return;
+	g->expected = false;
+	g->announcements = 0;
+	c->announced.compare_ms = 0;
+	addresses_set(c, (unsigned int)(g - c->groups.item));
+}
+
+bool role_expect(struct control *c, const char *name, uint64_t until_ms)
+{
+	struct owned_group *g = group_find(c, name);
+
+	if (g == NULL || g->role == CONF_ACTIVE)
+		return false;
+	g->expected = true;
+	g->expected_ms = until_ms;
+	addresses_set(c, (unsigned int)(g - c->groups.item));
+	announce_begin(c, g, c->io->now_ms());
+	return true;
 }
 
 static void take_over(struct control *c, const struct owned_group *g, uint64_t now_ms)
@@ -87,6 +119,8 @@ bool role_set(struct control *c, const char *name, enum conf_role role, uint64_t
 		return false;
 	g->drain = NULL;
 	if (g->role == role) {
+		g->leaving = false;
+		expect_end(c, g);
 		if (role == CONF_ACTIVE)
 			announce_begin(c, g, now_ms);
 		return true;
@@ -95,10 +129,14 @@ bool role_set(struct control *c, const char *name, enum conf_role role, uint64_t
 		take_over(c, g, now_ms);
 	else // an SA that sends since the last tick has numbers to report
 		numbers_tick(c, now_ms);
+	dad_roles_begin(c->dad);
 	begin(c, (unsigned int)(g - c->groups.item), role, now_ms);
+	if (role == CONF_STANDBY) // routers need some time
+		announced_change(c);
 	member_flows_begin(c);
 	address_apply(c, c->snapshot);
 	roles_decide_flows(c);
+	dad_roles_end(c->dad);
 	// A pass that has begun accepts packets: the other one has to know them.
 	if (role == CONF_STANDBY)
 		rte_rcu_qsbr_synchronize(c->qsbr, RTE_QSBR_THRID_INVALID);
@@ -131,11 +169,14 @@ bool role_drain(struct control *c, const char *name, uint64_t now_ms)
 
 void roles_give_up(struct control *c, uint64_t now_ms)
 {
-	for (unsigned int i = 0; i < c->groups.n; i++)
+	for (unsigned int i = 0; i < c->groups.n; i++) {
+		expect_end(c, &c->groups.item[i]);
 		if (c->groups.item[i].role == CONF_ACTIVE) {
 			begin(c, i, CONF_STANDBY, now_ms);
 			post(&c->groups.item[i]);
 		}
+	}
+	announced_change(c);
 	address_apply(c, c->snapshot);
 }
 
@@ -143,7 +184,7 @@ void role_defend(struct control *c, const struct ip_addr *addr, uint64_t now_ms)
 {
 	struct owned_group *g = group_of(c, addr);
 
-	if (g != NULL && g->role == CONF_ACTIVE && now_ms >= g->defend_ms)
+	if (g != NULL && g->role == CONF_ACTIVE && !g->leaving && now_ms >= g->defend_ms)
 		announce_begin(c, g, now_ms);
 }
 
@@ -180,6 +221,8 @@ void roles_tick(struct control *c, uint64_t now_ms)
 		}
 		if (g->drain != NULL)
 			drain_tick(c, g, now_ms);
+		if (g->expected && now_ms >= g->expected_ms)
+			expect_end(c, g);
 		if (g->announcements == 0 || now_ms < g->announce_ms)
 			continue;
 		announce(c, &c->conf->groups[i]);

@@ -7,6 +7,7 @@
 #include "esp_in.h"
 #include "forward.h"
 #include "handover.h"
+#include "hold.h"
 #include "local.h"
 #include "natt.h"
 #include "pkt_drop.h"
@@ -26,20 +27,14 @@ static bool is_addressed_to(const struct worker *w, const struct sa_in *sa, cons
 	return sa->sa.udp_port == p->udp_port && ip_addr_equal(&sa->sa.opt.local, &dst);
 }
 
-static bool has_local_address(const struct sa_in *sa, const struct pkt *p)
-{
-	const struct ip_addr dst = pkt_dst(p);
-
-	return ip_addr_equal(&sa->sa.opt.local, &dst);
-}
-
 // An ESP packet without an SA: unless it is for the gateway, it is forwarded as any other.
 static enum drop without_sa(struct worker *w, struct pkt *p)
 {
 	const bool unknown = p->sa_in == NULL;
+	const struct ip_addr dst = pkt_dst(p);
 	enum drop d;
 
-	if (!unknown && has_local_address(p->sa_in, p))
+	if (!unknown && ip_addr_equal(&p->sa_in->sa.opt.local, &dst))
 		return DROP_UDP_ENCAP;
 	p->sa_in = NULL;
 	d = forward_lookup(w, p);
@@ -94,21 +89,46 @@ static __rte_always_inline void find_sas(struct worker *w, struct burst *b)
 	b->n = n;
 }
 
-// The reason to drop a packet whose number the window does not accept. With a wrong key every
-// packet of a peer that was restarted is one, and looks like a replay. So the ICV of one packet of
-// each SA in a second, and of one of a worker in a millisecond, is checked: the reason
-// distinguishes a forged packet from a repeated one. The window stays as it is.
+// The lower half of the number of a packet.
+static uint32_t esp_seq(const struct crypto_op *op)
+{
+	return rte_be_to_cpu_32(((const struct rte_esp_hdr *)op->esp)->seq);
+}
+
+// Whether to check the ICV of a packet whose number is not accepted: of one of each SA in a second,
+// and of a worker in a millisecond. Above the end of the window forged ones delay no authentic one.
+static bool sample_is_due(struct worker *w, uint64_t *sa_next, bool above)
+{
+	if (w->now < w->replay_sample_next || (!above && w->now < *sa_next))
+		return false;
+	*sa_next = w->now + w->tsc_hz;
+	w->replay_sample_next = w->now + w->tsc_hz / 1000;
+	return true;
+}
+
+// The reason to drop a packet whose number the window does not accept, or must not: it is above its
+// end. With a wrong key every packet of a peer that was restarted is one, and looks like a replay.
+// So the ICV of a sample is checked: the reason distinguishes a forged packet from a repeated one.
+// An authentic one above the end shows the control thread where the peer is. The window stays.
 static __rte_cold __rte_noinline enum drop replay_reason(
 	struct worker *w, struct sa_in *sa, struct crypto_op *op)
 {
-	uint64_t *sa_next = &sa->sa.per_worker[w->id].replay_sample_next;
+	const struct sa_per_packet *p = &sa->sa.per_packet;
+	struct sa_per_worker *own = &sa->sa.per_worker[w->id];
+	bool above = false;
 
-	if (w->now < *sa_next || w->now < w->replay_sample_next)
-		return DROP_REPLAY;
-	*sa_next = w->now + w->tsc_hz;
-	w->replay_sample_next = w->now + w->tsc_hz / 1000;
-	crypto_open(op, 1, w->id);
-	return op->ok ? DROP_REPLAY : DROP_REPLAY_FORGED;
+	if (p->esn) {
+		op->seq = replay_guess_seq(&p->replay, esp_seq(op));
+		above = op->seq > replay_end(&p->replay);
+	}
+	if (sample_is_due(w, &own->replay_sample_next, above)) {
+		crypto_open(op, 1, w->id);
+		if (!op->ok)
+			return DROP_REPLAY_FORGED;
+		if (above)
+			own->above_end = RTE_MAX(own->above_end, op->seq);
+	}
+	return above ? DROP_SEQUENCE_UNSAVED : DROP_REPLAY;
 }
 
 // Fragments of an ESP packet are no property of its inner packet. In transport mode they were
@@ -129,8 +149,10 @@ struct opening {
 };
 
 // RFC 4303 3.4.2 to 3.4.4: SA, sequence number verification, integrity check and decryption. w->esp
-// then has the packets of the returned number of runs, authenticated or not; its n is 0.
-static __rte_always_inline uint16_t open_burst(struct worker *w, struct opening *o)
+// then has the packets of the returned number of runs, authenticated or not; its n is 0. receives:
+// this worker has received them, and may hold some.
+static __rte_always_inline uint16_t open_burst(
+	struct worker *w, struct opening *o, const bool receives)
 {
 	struct burst *b = &w->esp;
 	const uint16_t arrived = b->n;
@@ -156,7 +178,10 @@ static __rte_always_inline uint16_t open_burst(struct worker *w, struct opening 
 			}
 			if (d == DROP_REPLAY)
 				d = replay_reason(w, sa, &o->op[n]);
-			pkt_drop(w, p, d);
+			else if (receives)
+				d = hold_instead_esp(w, p, d);
+			if (d != DROP_NONE)
+				pkt_drop(w, p, d);
 		}
 		if (likely(n > first))
 			o->end[n_runs++] = n;
@@ -264,7 +289,7 @@ static __rte_always_inline void finish_run(
 void decap_burst(struct worker *w)
 {
 	struct opening o;
-	const uint16_t n_runs = open_burst(w, &o);
+	const uint16_t n_runs = open_burst(w, &o, true);
 	uint16_t i = 0;
 
 	// Cryptography has evicted the windows from the nearest cache, and marking waits for each.
@@ -300,10 +325,21 @@ static void group(struct worker *w, struct fan_burst *b, const struct opening *o
 		handover_fill(w, &b->pkt[b->at[i]], p[i]);
 }
 
-static void note_moved(struct fan_burst *b, const struct pkt *p)
+// The newest of an SA counts: of those with the same number the first, which alone is accepted.
+static void note_moved(struct fan_burst *b, const struct pkt *p, uint64_t seq)
 {
-	if (b->n_moved < FAN_MOVED_MAX && natt_peer_moved(p, &b->moved[b->n_moved].event))
-		b->moved[b->n_moved++].m = p->m;
+	unsigned int i = 0;
+	struct event e;
+
+	if (!natt_peer_moved(p, &e))
+		return;
+	while (i < b->n_moved && b->moved[i].sa != p->sa_in)
+		i++;
+	if (i == FAN_MOVED_MAX || (i < b->n_moved && seq <= b->moved[i].seq))
+		return;
+	if (i == b->n_moved)
+		b->n_moved++;
+	b->moved[i] = (struct fan_moved){.m = p->m, .sa = p->sa_in, .seq = seq, .event = e};
 }
 
 // Inner packets of a run, from place i to end, whose numbers another worker accepts.
@@ -325,7 +361,7 @@ static __rte_always_inline void extract_run(struct worker *w, struct fan_burst *
 			continue;
 		}
 		if (unlikely(p->udp_port != 0))
-			note_moved(b, p);
+			note_moved(b, p, o->seq[i]);
 		reason[i] = (uint8_t)esp_in_finish(&o->op[i], &run, p->m, &p->ip, &plain_len);
 		if (likely(reason[i] == DROP_NONE)) {
 			packets++;
@@ -344,7 +380,7 @@ void decap_open(struct worker *w, struct fan_burst *b)
 {
 	struct opening o;
 	uint8_t reason[RX_BURST_MAX];
-	const uint16_t n_runs = open_burst(w, &o);
+	const uint16_t n_runs = open_burst(w, &o, false);
 	uint16_t i = 0;
 
 	b->n_moved = 0;

@@ -58,9 +58,10 @@ static __rte_cold __rte_noinline void drop_unsealed(
 
 // Numbers and frames the packets of the burst, run by run: packets of one SA get consecutive
 // numbers. number has these, where another worker has allocated them. With TRACED each packet is a
-// run of its own. Drops packets that cannot be framed. *in_udp: some are to be sent in UDP.
+// run of its own. Drops packets that cannot be framed. *summed: some are in UDP over IPv6, which
+// has a checksum.
 static __rte_always_inline void frame_burst(struct worker *w, struct burst *b,
-	struct crypto_op op[], const uint64_t number[], bool *in_udp)
+	struct crypto_op op[], const uint64_t number[], bool *summed)
 {
 	struct rte_mbuf *m[BURST_MAX];
 	uint16_t n = 0;
@@ -80,7 +81,7 @@ static __rte_always_inline void frame_burst(struct worker *w, struct burst *b,
 			b->p[end]->nexthop = path->nexthop;
 		}
 		if (unlikely(path->framing != SA_FRAME_TUNNEL))
-			*in_udp |= sa->sa.udp_port != 0;
+			*summed |= sa->sa.udp_port != 0 && !ip_is_v4(path->outer);
 
 		const uint16_t run = (uint16_t)(end - i);
 		uint64_t seq = number == NULL ? sa_out_seq_alloc(sa, run) : number[i]; // 3.3.3
@@ -105,10 +106,10 @@ static __rte_always_inline void seal_burst(
 	struct worker *w, struct burst *b, const uint64_t number[])
 {
 	struct crypto_op op[BURST_MAX];
-	bool in_udp = false;
+	bool summed = false;
 	uint16_t n;
 
-	frame_burst(w, b, op, number, &in_udp);
+	frame_burst(w, b, op, number, &summed);
 	n = b->n;
 	stage_end(&w->stages, STAGE_FRAME, n);
 	crypto_seal(op, n, w->id);
@@ -118,7 +119,7 @@ static __rte_always_inline void seal_burst(
 			drop_unsealed(w, b, op);
 			break;
 		}
-	if (unlikely(in_udp))
+	if (unlikely(summed))
 		natt_udp_checksum(b);
 	if (unlikely(w->n_large > 0))
 		fragment_esp(w, b);

@@ -9,6 +9,7 @@
 #include <rte_ip.h>
 #include <rte_udp.h>
 
+#include "hold.h"
 #include "ipv4.h"
 #include "line_memory.h"
 #include "pkt_drop.h"
@@ -173,6 +174,50 @@ uint16_t fanout_spread(struct worker *w, struct rte_mbuf *m[], uint16_t n)
 	own = (unsigned int)(first[w->id + 1] - first[w->id]);
 	memcpy(m, grouped + first[w->id], own * sizeof(m[0]));
 	return (uint16_t)own;
+}
+
+// Whether a packet of the SA is held, or has to wait for held ones: the SA may be used already, but
+// not these. The order of the two loads matters.
+static bool is_for_hold(const struct worker *w, const struct sa_in *sa)
+{
+	const bool standby = sa_stop_reason(&sa->sa) == DROP_STANDBY;
+
+	atomic_thread_fence(memory_order_acquire);
+	return standby || hold_is_due(w);
+}
+
+// Takes these packets out of *n frames. Returns how many.
+static uint16_t set_aside(
+	struct worker *w, struct rte_mbuf *aside[], struct rte_mbuf *m[], uint16_t *n)
+{
+	const struct snapshot *s = atomic_load_explicit(w->published, memory_order_acquire);
+	uint16_t kept = 0, n_aside = 0;
+
+	if (likely(w->hold.n == 0 && !dad_expects(w->dad)))
+		return 0;
+	for (uint16_t i = 0; i < *n; i++) {
+		const rte_be32_t spi = spi_of(s, m[i]);
+		const struct sa_in *sa = spi != 0 ? snapshot_find_in(s, spi) : NULL;
+
+		if (sa != NULL && is_for_hold(w, sa))
+			aside[n_aside++] = m[i];
+		else
+			m[kept++] = m[i];
+	}
+	*n = kept;
+	return n_aside;
+}
+
+uint16_t fanout_distribute(struct worker *w, struct rte_mbuf *m[], uint16_t n, bool spread)
+{
+	struct rte_mbuf *aside[RX_BURST_MAX];
+	const uint16_t n_aside = set_aside(w, aside, m, &n);
+
+	n = fanout_receive(w, m, n);
+	if (spread)
+		n = fanout_spread(w, m, n);
+	memcpy(m + n, aside, n_aside * sizeof(m[0]));
+	return (uint16_t)(n + n_aside);
 }
 
 bool fanout_is_short(const struct worker *w, unsigned int n)

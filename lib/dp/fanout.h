@@ -13,7 +13,7 @@
 
 #define FAN_WORKERS_MAX CRYPTO_WORKERS_MAX
 
-#define FAN_MOVED_MAX 8 // of a burst
+#define FAN_MOVED_MAX 8 // peers of a burst
 
 // A burst in a lane: received, and then opened; or to be sealed, and then sent.
 struct fan_burst {
@@ -27,11 +27,13 @@ struct fan_burst {
 	uint8_t at[RX_BURST_MAX], reason[RX_BURST_MAX];
 	// The index of the first packet for each worker; then of those to be dropped.
 	uint8_t first[FAN_WORKERS_MAX + 1];
-	// The first packets whose peers have moved. Events are posted for packets that the replay
-	// window accepts, so not for copies from elsewhere.
+	// The newest packet of each SA whose peer has moved. Events are posted for packets that the
+	// replay window accepts, so not for copies from elsewhere.
 	uint8_t n_moved;
 	struct fan_moved {
 		const struct rte_mbuf *m;
+		const struct sa_in *sa;
+		uint64_t seq;
 		struct event event;
 	} moved[FAN_MOVED_MAX];
 };
@@ -77,6 +79,10 @@ void fanout_group(
 // Hands frames over to the workers that their flows belong to. Returns how many are left, which are
 // this worker's.
 uint16_t fanout_spread(struct worker *w, struct rte_mbuf *m[], uint16_t n);
+
+// Both; spread: whether flows of the port are spread over workers. ESP packets that have to be held
+// (hold.h), or to wait for held ones, stay with this worker, which opens them itself.
+uint16_t fanout_distribute(struct worker *w, struct rte_mbuf *m[], uint16_t n, bool spread);
 
 // Has other workers woken when more bursts are in a lane of this worker than it processes itself at
 // once.

@@ -46,8 +46,7 @@ static bool is_from_ike(const struct worker *w, const struct pkt *p)
 static bool is_standby(const struct worker *w, const struct pkt *p, const struct ip_addr *addr)
 {
 	return unlikely(dad_is_standby(w->dad, addr)) &&
-	       (!ip_addr_is_link_local(addr) ||
-		       dad_state(w->dad, pkt_port(w, p), addr) == DAD_STANDBY);
+	       (!ip_addr_is_link_local(addr) || dad_is_standby_on(w->dad, pkt_port(w, p), addr));
 }
 
 bool forward_has_standby_end(const struct worker *w, const struct pkt *p)

@@ -41,7 +41,7 @@ static enum drop arp_input(struct worker *w, struct pkt *p)
 	const struct rte_ether_addr *mac = snapshot_port_mac(port, &target);
 	bool for_us = mac != NULL;
 
-	if (unlikely(dad_is_standby(w->dad, &target)))
+	if (unlikely(dad_is_standby(w->dad, &target)) && !dad_is_expected(w->dad, &target))
 		return DROP_STANDBY;
 
 	struct event announced = {
@@ -163,9 +163,27 @@ static __rte_noinline uint64_t ingress_mac(
 	return snapshot_port_is_at(&w->snapshot->port[in->port], &mac) ? front : in->mac;
 }
 
-// frame_input() for most frames: in one buffer, addressed to the port, with a plain packet of IPv4
-// that no check drops. False: the frame is another one, and
-// unchanged.
+// frame_input_usual() for a frame that is not IPv4, of len octets. Not inline, as it would take
+// registers from IPv4.
+static __rte_noinline bool frame_input_usual_v6(struct worker *w, struct pkt *p, struct rte_mbuf *m,
+	const struct rte_ether_hdr *eth, uint32_t len)
+{
+	const struct rte_ipv6_hdr *ip = (const struct rte_ipv6_hdr *)(eth + 1);
+
+	if (unlikely(eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV6)))
+		return false;
+	len = ipv6_plain_len(ip, len - (uint32_t)sizeof(*eth));
+	if (unlikely(len == 0) || unlikely(*(const uint8_t *)&ip->src_addr == 0xff) ||
+		unlikely((m->ol_flags & RARE_FLAGS) != 0) ||
+		unlikely(pkt_iface(w, p)->follows_host)) // it may be an answer to the host
+		return false;
+	cut_to_ip(m, len);
+	sort_v6_plain(w, p, ip, len, true);
+	return true;
+}
+
+// frame_input() for most frames: in one buffer, addressed to the port, with a plain packet that no
+// check drops. False: the frame is another one, and unchanged.
 static __rte_always_inline bool frame_input_usual(
 	struct worker *w, struct pkt *p, struct rte_mbuf *m, struct ingress *in)
 {
@@ -185,7 +203,7 @@ static __rte_always_inline bool frame_input_usual(
 			return false;
 	}
 	if (unlikely(eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
-		return false;
+		return frame_input_usual_v6(w, p, m, eth, len);
 	len = ipv4_plain_len(ip, len - (uint32_t)sizeof(*eth));
 	if (unlikely(len == 0) || unlikely(!ipv4_is_host_address(ip->src_addr)))
 		return false;

@@ -42,21 +42,16 @@ static void nd_answer(struct worker *w, uint16_t number, const struct nd_message
 	output_frame(w, m, number);
 }
 
-// Whether the port has the address, of a standby group. Another one may have the same link-local.
-static bool is_standby(const struct worker *w, uint16_t port, const struct ip_addr *addr)
-{
-	return unlikely(dad_is_standby(w->dad, addr)) &&
-	       dad_state(w->dad, port, addr) == DAD_STANDBY;
-}
-
 // A solicitation, of neighbours or of routers (RFC 4861 7.2.3, 6.2.6).
 static void nd_solicited(struct worker *w, uint16_t port, const struct nd_message *m,
 	const struct rte_ether_addr *from)
 {
 	bool own = snapshot_port_has(&w->snapshot->port[port], &m->target);
 	bool anycast = !own && is_anycast(&w->snapshot->port[port], &m->target);
-	bool assigned = own && dad_state(w->dad, port, &m->target) == DAD_ASSIGNED;
-	bool of_other = is_standby(w, port, &m->source); // the active member sends from it
+	bool answers = own && (dad_state(w->dad, port, &m->target) == DAD_ASSIGNED ||
+				      dad_is_expected(w->dad, &m->target));
+	// The active member sends from it. Another port may have the same link-local one.
+	bool of_other = dad_is_standby_on(w->dad, port, &m->source);
 	struct event e = {.kind = EVENT_ND_SOLICITED,
 		.addr = m->source,
 		.mac = m->mac,
@@ -70,12 +65,12 @@ static void nd_solicited(struct worker *w, uint16_t port, const struct nd_messag
 			neigh_has(w->neigh, port, &m->source)))
 		worker_event_post_share(w, &e, SHARE_LINK);
 	// Another station checks an address that is tentative here (RFC 4862 5.4.3).
-	if (own && !assigned && ip_addr_is_none(&m->source)) {
+	if (own && !answers && ip_addr_is_none(&m->source)) {
 		e = (struct event){
 			.kind = EVENT_DAD_HEARD, .addr = m->target, .mac = *from, .port = port};
 		worker_event_post_share(w, &e, SHARE_LINK);
 	}
-	if (assigned || anycast)
+	if (answers || anycast)
 		nd_answer(w, port, m, from, anycast);
 }
 
@@ -100,7 +95,8 @@ static void nd_advertised(struct worker *w, uint16_t port, const struct nd_messa
 static enum drop nd_input(struct worker *w, struct pkt *p, const struct nd_message *m,
 	const struct rte_ether_addr *from)
 {
-	if (is_standby(w, pkt_port(w, p), &m->target))
+	if (dad_is_standby_on(w->dad, pkt_port(w, p), &m->target) &&
+		!dad_is_expected(w->dad, &m->target))
 		return DROP_STANDBY;
 	if (!snapshot_port_is_at(pkt_link(w, p), from)) {
 		if (m->kind == ND_ADVERTISEMENT)
@@ -176,5 +172,5 @@ enum drop input_v6(struct worker *w, struct pkt *p)
 		return DROP_NOT_UNICAST;
 	if (!host)
 		return DROP_IP_SOURCE;
-	return to_group ? host_input_group(w, p) : sort_v6(w, p);
+	return to_group ? host_input_group(w, p) : sort_v6(w, p, ip);
 }

@@ -177,13 +177,16 @@ void natt_peer_post(struct worker *w, const struct sa_in *sa, uint64_t seq, stru
 void natt_peers_check(
 	struct worker *w, const uint64_t seq[], const bool accepted[], uint16_t first, uint16_t end)
 {
+	const uint64_t top = replay_top(&w->esp.p[first]->sa_in->sa.per_packet.replay);
 	struct event e;
 
 	for (uint16_t i = first; i < end; i++) {
 		const struct pkt *p = w->esp.p[i];
 
-		if (p->udp_port != 0 && accepted[i] && natt_peer_moved(p, &e))
-			natt_peer_post(w, p->sa_in, seq[i], &e);
+		if (likely(seq[i] != top) || p->udp_port == 0 || !accepted[i])
+			continue; // only the newest counts: see natt_peer_post()
+		if (natt_peer_moved(p, &e))
+			worker_event_post(w, &e);
 	}
 }
 

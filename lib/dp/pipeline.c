@@ -8,6 +8,7 @@
 #include "forward.h"
 #include "fragment.h"
 #include "handover.h"
+#include "hold.h"
 #include "host.h"
 #include "input.h"
 #include "local.h"
@@ -41,18 +42,32 @@ static __rte_always_inline void pipeline_forward(struct worker *w)
 	stage_end(&w->stages, STAGE_OUTPUT, n);
 }
 
-// Packets that other workers have decapsulated, n at most.
-static void handed_input(struct worker *w, uint16_t n)
+static void sort_all(struct worker *w, struct pkt *const p[], uint16_t n)
 {
-	struct pkt *p[RX_BURST_MAX];
-	uint16_t kept = handover_dequeue(w, p, n);
-
-	for (uint16_t i = 0; i < kept; i++) {
+	for (uint16_t i = 0; i < n; i++) {
 		enum drop d = sort_packet(w, p[i]);
 
 		if (unlikely(d != DROP_NONE))
 			pkt_drop(w, p[i], d);
 	}
+}
+
+// Packets that other workers have decapsulated, n at most.
+static void handed_input(struct worker *w, uint16_t n)
+{
+	struct pkt *p[RX_BURST_MAX];
+
+	sort_all(w, p, handover_dequeue(w, p, n));
+}
+
+// Packets that were held until roles have changed. Returns how many.
+static uint16_t held_input(struct worker *w)
+{
+	struct pkt *p[RX_BURST_MAX];
+	const uint16_t n = hold_dequeue(w, p);
+
+	sort_all(w, p, n);
+	return n;
 }
 
 // Packets of other threads, as far as the pass has room beside n received packets. A part of the
@@ -61,6 +76,8 @@ static void rings_input(struct worker *w, uint16_t n)
 {
 	uint16_t room = (uint16_t)(RX_BURST_MAX - n), host = 0;
 
+	if (unlikely(w->hold.left > 0)) // which were there before
+		return;
 	if (host_pending(w)) {
 		host = (uint16_t)RTE_MIN(room, HOST_PART);
 		host_input(w, host);
@@ -118,27 +135,48 @@ static __rte_always_inline void pipeline_own(struct worker *w)
 	pipeline_forward(w);
 }
 
+// Work that is due with time. Returns with how many packets that were held the pass begins; n:
+// received packets that follow.
+static uint16_t tick_work(struct worker *w, uint16_t n)
+{
+	if (unlikely(w->hold.left > 0))
+		return held_input(w);
+	if (w->now < w->next_timers)
+		return 0;
+	w->next_timers = w->now + w->tsc_hz / 1000;
+	if (likely(w->hold.n == 0))
+		w->next_tick = w->next_timers;
+	output_held(w, early_still_held, (uint16_t)(RX_BURST_MAX - n));
+	reassembly_expire(w);
+	flow_tick(w->flows, w->id, w->now_ms,
+		atomic_load_explicit(&w->flow_slice, memory_order_relaxed));
+	dummies_add(w);
+	if (TRACED)
+		trace_originated(w, &w->protect);
+	return w->esp.n;
+}
+
+// Roles have changed: the packets that wait for that come first.
+static __rte_cold __rte_noinline void pass_held(struct worker *w, uint64_t now)
+{
+	for (hold_begin(w); w->hold.left > 0;)
+		pipeline_pass(w, NULL, 0, now);
+}
+
 void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now)
 {
 	const bool tick = now >= w->next_tick;
 	uint16_t early = 0;
 
+	if (unlikely(tick) && !TRACED && w->hold.left == 0 && hold_is_due(w))
+		pass_held(w, now);
 	if (trace_begins(w)) {
 		pipeline_pass_traced(w, m, n, now);
 		return;
 	}
 	pass_begin(w, now);
-	if (tick) {
-		w->next_tick = now + w->tsc_hz / 1000;
-		output_held(w, early_still_held, (uint16_t)(RX_BURST_MAX - n));
-		early = w->esp.n;
-		reassembly_expire(w);
-		flow_tick(w->flows, w->id, w->now_ms,
-			atomic_load_explicit(&w->flow_slice, memory_order_relaxed));
-		dummies_add(w);
-		if (TRACED)
-			trace_originated(w, &w->protect);
-	}
+	if (tick)
+		early = tick_work(w, n);
 	if (n > 0 || early > 0 || handover_pending(w) || host_pending(w)) {
 		w->counters.passes++;
 		stages_begin(&w->stages);
@@ -260,6 +298,7 @@ void pipeline_stop(struct worker *w)
 	for (uint32_t i = 0; i < w->n_held; i++)
 		pkt_drop_left(w, w->held[i].p.m);
 	w->n_held = 0;
+	hold_stop(w);
 	if (w->fanout != NULL)
 		fanout_stop(w);
 	handover_stop(w);

@@ -9,6 +9,7 @@
 #include "error.h"
 #include "forward.h"
 #include "handover.h"
+#include "hold.h"
 #include "ipv4.h"
 #include "pkt_drop.h"
 #include "policy.h"
@@ -176,6 +177,8 @@ static struct frag_datagram *fragment_input(struct worker *w, struct pkt *p, str
 		return NULL;
 	if (reason == DROP_NONE)
 		reason = find_origin(w, p, &piece->key.origin);
+	if (unlikely(reason == DROP_STANDBY) && hold_instead(w, p, reason) == DROP_NONE)
+		return NULL;
 	if (reason == DROP_NONE)
 		reason = fragment_place(w, p, table_for(w, p), piece, &d);
 	if (reason != DROP_NONE) {

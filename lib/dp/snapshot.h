@@ -20,8 +20,8 @@
 #include "spd.h"
 
 #define PORT_NAME_MAX    32
-#define PORT_ADDRS_MAX   17
-#define TUNNEL_ADDRS_MAX 9
+#define PORT_ADDRS_MAX   25
+#define TUNNEL_ADDRS_MAX 17
 
 // By family.
 enum { SOURCE_V4, SOURCE_V6, SOURCES };

@@ -69,7 +69,7 @@ static enum drop follow_extensions(struct worker *w, struct pkt *p, struct ipv6_
 	}
 }
 
-enum drop sort_v6(struct worker *w, struct pkt *p)
+enum drop sort_v6_unusual(struct worker *w, struct pkt *p)
 {
 	struct ipv6_upper upper;
 	enum drop d = follow_extensions(w, p, &upper);

@@ -6,10 +6,11 @@
 
 #include "worker.h"
 
-// For the functions below alone: UDP while an SA uses that; IPv4 with options, in fragments, or too
-// short for the first octets of an upper layer.
+// For the functions below alone: UDP while an SA uses that; packets that are not plain, as
+// ipv4_plain_len() and ipv6_plain_len() define it.
 void sort_udp(struct worker *w, struct pkt *p);
 enum drop sort_v4_unusual(struct worker *w, struct pkt *p);
+enum drop sort_v6_unusual(struct worker *w, struct pkt *p);
 
 // ESP in a packet of len octets at ip, whose header is esp_off octets after that. Starts the
 // look-up of its SA, once for packets with one SPI that follow each other.
@@ -55,6 +56,14 @@ static __rte_always_inline void sort_v4_plain(struct worker *w, struct pkt *p,
 	sort_upper(w, p, ip, len, may_be_sa);
 }
 
+// The same of IPv6, by ipv6_plain_len().
+static __rte_always_inline void sort_v6_plain(struct worker *w, struct pkt *p,
+	const struct rte_ipv6_hdr *ip, uint32_t len, bool may_be_sa)
+{
+	ip_layout_v6_plain(&p->ip, ip);
+	sort_upper(w, p, ip, len, may_be_sa);
+}
+
 // p holds one packet with a checked IP header, which is parsed: p->ip; ip is where it is. Return
 // DROP_NONE; for malformed IPv4 options DROP_IP_HEADER, for malformed extension headers
 // DROP_EXT_HEADERS; or DROP_SOURCE_ROUTED.
@@ -69,9 +78,18 @@ static __rte_always_inline enum drop sort_v4(
 	return DROP_NONE;
 }
 
-enum drop sort_v6(struct worker *w, struct pkt *p);
+static __rte_always_inline enum drop sort_v6(
+	struct worker *w, struct pkt *p, const struct rte_ipv6_hdr *ip)
+{
+	const uint32_t len = ipv6_plain_len(ip, rte_pktmbuf_data_len(p->m));
+
+	if (unlikely(len == 0))
+		return sort_v6_unusual(w, p);
+	sort_v6_plain(w, p, ip, len, sort_may_be_sa(w, p));
+	return DROP_NONE;
+}
 
 static __rte_always_inline enum drop sort_packet(struct worker *w, struct pkt *p)
 {
-	return ip_is_v4(pkt_ip(p)) ? sort_v4(w, p, pkt_ip(p)) : sort_v6(w, p);
+	return ip_is_v4(pkt_ip(p)) ? sort_v4(w, p, pkt_ip(p)) : sort_v6(w, p, pkt_ip6(p));
 }

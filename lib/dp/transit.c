@@ -12,6 +12,7 @@
 #include "flow_record.h"
 #include "flow_track.h"
 #include "forward.h"
+#include "hold.h"
 #include "hop_group.h"
 #include "host.h"
 #include "ip_view.h"
@@ -144,7 +145,7 @@ enum drop transit_slow_begin(
 	if (d == DROP_NOT_UNICAST && p->sa_in != NULL)
 		return host_input_inside(w, p);
 	if (d != DROP_NONE)
-		return d;
+		return hold_instead(w, p, d);
 	if (unlikely(pkt_iface(w, p)->only != NULL))
 		host_route_answer(w, p, fp, f);
 	if (pkt_is_local(p) && !natt_is_ike(w, p, fp)) {
@@ -192,9 +193,15 @@ enum drop transit_slow_path(struct worker *w, struct pkt *p, struct flow_pkt *fp
 	w->by.all = 0;
 	d = f != NULL ? decide_known_flow(w, p, fp, found, f)
 		      : decide_new_flow(w, p, fp, found, flow);
-	if (d == DROP_NONE)
+	if (d == DROP_NONE) {
 		transit_enqueue(w, p, fp, *flow);
-	else if (f != NULL && !fp->icmp_error)
+		return d;
+	}
+	if (d == DROP_STANDBY && hold_instead(w, p, d) == DROP_NONE) {
+		hold_uncount(w, p);
+		return DROP_NONE;
+	}
+	if (f != NULL && !fp->icmp_error)
 		flow_count_drop(w->flows, f, fp->dir);
 	return d;
 }

@@ -83,11 +83,14 @@ struct worker *worker_new(const struct worker_params *p)
 	w->held_max = p->held_max;
 	w->deadline.until = UINT64_MAX;
 	w->held = calloc(p->held_max, sizeof(w->held[0]));
+	w->hold.max = p->hold_max;
+	w->hold.at = calloc(p->hold_max + 1, sizeof(w->hold.at[0]));
 	snprintf(name, sizeof(name), "events-%u", p->id);
 	w->events = rte_ring_create_elem(
 		name, sizeof(struct event), EVENTS, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 	// The first identification is unpredictable (RFC 7739 5.2).
-	if (w->held == NULL || w->events == NULL || rings_init(w) < 0 || fragments_init(w, p) < 0 ||
+	if (w->held == NULL || w->hold.at == NULL || w->events == NULL || rings_init(w) < 0 ||
+		fragments_init(w, p) < 0 ||
 		getrandom(&w->fragment_id, sizeof(w->fragment_id), 0) < 0) {
 		worker_free(w);
 		errno = ENOMEM;
@@ -134,7 +137,8 @@ void worker_sender_set(struct worker *w, worker_send_fn send, void *sender)
 
 uint64_t worker_held(const struct worker *w)
 {
-	uint64_t n = w->n_held + rte_ring_count(w->handed) + rte_ring_count(w->departing);
+	uint64_t n =
+		w->n_held + w->hold.n + rte_ring_count(w->handed) + rte_ring_count(w->departing);
 
 	if (w->from_host != NULL)
 		n += rte_ring_count(w->from_host);
@@ -149,6 +153,8 @@ void worker_free(struct worker *w)
 		return;
 	for (uint32_t i = 0; i < w->n_held; i++)
 		rte_pktmbuf_free(w->held[i].p.m);
+	for (uint32_t i = 0; i < w->hold.n; i++)
+		rte_pktmbuf_free(w->hold.at[(w->hold.first + i) % w->hold.max].p.m);
 	for (unsigned int i = 0; i < PORTS_MAX; i++)
 		rte_pktmbuf_free_bulk(w->tx[i].m, w->tx[i].n);
 	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++)
@@ -159,6 +165,7 @@ void worker_free(struct worker *w)
 	rte_ring_free(w->departing);
 	line_free(w->fanout);
 	free(w->held);
+	free(w->hold.at);
 	line_free(w);
 }
 

@@ -87,6 +87,15 @@ struct handed {
 	uint32_t trace;      // the same; 0: the packet is not traced
 };
 
+// Packets that are held until their group is active here, in a ring: see hold.h.
+struct hold {
+	struct handed *at;
+	uint32_t max, first, n;
+	uint32_t n_buffers; // of them, max at most
+	uint32_t roles;     // dad_roles(), when they were evaluated last
+	uint32_t left;      // of n, to be evaluated again before other packets
+};
+
 struct fanout;
 
 // Tables of fragments: nobody outside can fill that of the hosts inside; those from tunnels are
@@ -219,14 +228,16 @@ struct worker {
 	uint32_t to_wake;     // workers to which something was handed over: a bit for each
 	uint32_t fragment_id; // last identification allocated
 	uint64_t replay_sample_next; // TSC, see replay_reason()
-	uint64_t next_tick;
-	uint32_t dummies_next; // next SA to be given dummies, an index modulo their number
+	uint64_t next_tick;          // TSC; 0 while packets are held for a group
+	uint64_t next_timers;        // the same without these
+	uint32_t dummies_next;       // next SA to be given dummies, an index modulo their number
 	// Rates of packets about those received in clear, by port.
 	struct rate_bucket errors[PORTS_MAX], echoes[PORTS_MAX];
 	struct rate_bucket host[PORTS_MAX][HOST_CLASSES][HOST_SHARES];
 	struct rate_bucket host_peers[PORTS_MAX][HOST_PEERS]; // by a hash of the sender
 	uint32_t n_held;
 	struct held *held;
+	struct hold hold;
 	struct frag_table fragments[REASSEMBLY_SIDES]; // received, of incomplete datagrams
 	struct tx_buffer tx[PORTS_MAX];                // sent by the caller after each pass
 };
@@ -243,6 +254,7 @@ struct worker_params {
 	struct hash_key hash_key; // the same for all workers
 	uint32_t errors_per_second, echoes_per_second, host_per_second;
 	uint32_t held_max;
+	uint32_t hold_max;       // packet buffers of packets for groups that are expected
 	uint32_t reassembly_max; // packet buffers of fragments held on each side
 	uint32_t reassembly_s;   // seconds they are held at most
 };
@@ -275,9 +287,9 @@ void worker_peers_set(struct worker *w, struct worker *const peers[], unsigned i
 // one, further packets for the port are dropped. Control thread, before the worker runs.
 void worker_sender_set(struct worker *w, worker_send_fn send, void *sender);
 
-// Packets that are held: for next hops, for other fragments, or in rings from other workers and
-// from the host. Frames of other workers there count as not yet received, those in lanes as being
-// processed. Any thread.
+// Packets that are held: for next hops, for roles of groups, for other fragments, or in rings from
+// other workers and from the host. Frames of other workers there count as not yet received, those
+// in lanes as being processed. Any thread.
 uint64_t worker_held(const struct worker *w);
 
 // Frees a worker and the packets that it holds. NULL is allowed.

@@ -50,7 +50,7 @@ enum drop esp_in_extract_unusual_v4(
 	return d;
 }
 
-static enum drop extract_v6(
+enum drop esp_in_extract_unusual_v6(
 	const struct sa *sa, struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos)
 {
 	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)inner;
@@ -64,19 +64,6 @@ static enum drop extract_v6(
 	ipv6_tos_set(ip, tos);
 	esp_in_cut_to(m, ip, ipv6_len(ip));
 	return DROP_NONE;
-}
-
-enum drop esp_in_extract_other(const struct sa *sa, struct rte_mbuf *m, uint8_t *inner,
-	uint16_t len, uint8_t outer_tos, uint8_t next_header)
-{
-	switch (next_header) {
-	case IPPROTO_IPV6:
-		return extract_v6(sa, m, inner, len, outer_tos);
-	case IPPROTO_NONE:
-		return DROP_DUMMY;
-	default:
-		return DROP_NEXT_HEADER;
-	}
 }
 
 // Transport mode: the IP header moves up to the content of ESP, which may be anything, IP included.

@@ -40,14 +40,14 @@ static __rte_always_inline struct esp_in_checks esp_in_checks_of(const struct sa
 // Before: m holds a checked, whole IP packet with an ESP header, contiguous, data starting at the
 // outer IP header, esp_off octets in front of the ESP header. Fills *op for crypto_open(). Returns
 // DROP_NONE, DROP_LIFETIME, DROP_SEQUENCE_END, DROP_ADDR_UNUSABLE or DROP_STANDBY (the SA has been
-// stopped), DROP_ESP_SHORT or DROP_REPLAY.
+// stopped), DROP_ESP_SHORT or DROP_REPLAY, that also for numbers above the end of the window.
 static __rte_always_inline enum drop esp_in_check(struct crypto_op *op,
 	const struct esp_in_checks *run, const struct rte_mbuf *m, uint16_t esp_off)
 {
 	const uint32_t around = esp_off + run->around, len = rte_pktmbuf_data_len(m);
 	struct rte_esp_hdr *esp = rte_pktmbuf_mtod_offset(m, struct rte_esp_hdr *, esp_off);
 	const uint32_t lower = rte_be_to_cpu_32(esp->seq);
-	const uint64_t seq = unlikely(run->esn) ? replay_guess_seq(&run->replay, lower) : lower;
+	const uint64_t seq = unlikely(run->esn) ? replay_seq(&run->replay, lower) : lower;
 
 	if (unlikely(run->stop != DROP_NONE))
 		return run->stop;
@@ -88,8 +88,8 @@ static __rte_always_inline struct esp_in_run esp_in_run_of(
 // The unusual cases of esp_in_finish(), which alone calls it. Returns the same values.
 enum drop esp_in_extract_unusual_v4(
 	const struct sa *sa, struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos);
-enum drop esp_in_extract_other(const struct sa *sa, struct rte_mbuf *m, uint8_t *inner,
-	uint16_t len, uint8_t outer_tos, uint8_t next_header);
+enum drop esp_in_extract_unusual_v6(
+	const struct sa *sa, struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos);
 enum drop esp_in_rejoin(const struct sa *sa, struct rte_mbuf *m, const struct ip_layout *outer,
 	uint8_t *inner, uint16_t len, uint8_t next_header);
 
@@ -119,6 +119,19 @@ static __rte_always_inline enum drop esp_in_extract_v4(const struct esp_in_run *
 	return DROP_NONE;
 }
 
+// The same of IPv6.
+static __rte_always_inline enum drop esp_in_extract_v6(const struct esp_in_run *run,
+	struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos)
+{
+	const struct rte_ipv6_hdr *ip = (const struct rte_ipv6_hdr *)inner;
+	const uint32_t plain = ipv6_plain_len(ip, len);
+
+	if (unlikely(plain == 0) || unlikely(((outer_tos ^ ipv6_tos(ip)) & run->tos_copied) != 0))
+		return esp_in_extract_unusual_v6(run->sa, m, inner, len, outer_tos);
+	esp_in_cut_to(m, ip, plain);
+	return DROP_NONE;
+}
+
 // After, if op->ok and replay_commit_burst() has accepted op->seq: checks and strips trailer and
 // outer headers; m then holds the inner packet alone, its header checked. In transport mode it is
 // the IP header that m started with and the payload of ESP; if ESP was in UDP, its checksum has
@@ -144,7 +157,9 @@ static __rte_always_inline enum drop esp_in_finish(const struct crypto_op *op,
 	tos = likely(outer->v4) ? ip->type_of_service : ipv6_tos((const struct rte_ipv6_hdr *)ip);
 	if (likely(tail->next_proto == IPPROTO_IPIP))
 		return esp_in_extract_v4(run, m, text, inner_len, tos, plain_len);
-	return esp_in_extract_other(run->sa, m, text, inner_len, tos, tail->next_proto);
+	if (likely(tail->next_proto == IPPROTO_IPV6))
+		return esp_in_extract_v6(run, m, text, inner_len, tos);
+	return tail->next_proto == IPPROTO_NONE ? DROP_DUMMY : DROP_NEXT_HEADER;
 }
 
 // At the end of a run: counts the packets for which esp_in_finish() returned DROP_NONE, and their

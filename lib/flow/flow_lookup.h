@@ -36,9 +36,29 @@ static __rte_always_inline union flow_place flow_lookup_hashed(
 	return (union flow_place){.bucket = b};
 }
 
-// For flow_lookup_read() alone: neither TCP nor UDP, of IPv6, or with options.
+// For flow_lookup_read() alone: packets that are neither TCP nor UDP, or that have options or
+// extension headers.
 enum drop flow_lookup_read_unusual(const struct flow_table *t, struct flow_pkt *p, const void *ip,
 	const struct ip_layout *at, union flow_place *place);
+
+// flow_lookup_read() of IPv6, and of packets that are not plain.
+static __rte_always_inline enum drop flow_lookup_read_v6(const struct flow_table *t,
+	struct flow_index *x, struct flow_pkt *p, const void *ip, const struct ip_layout *at,
+	union flow_place *place)
+{
+	enum drop d;
+
+	if (likely(ip_layout_is_plain(at, IPPROTO_UDP, false)))
+		d = flow_pkt_read_ports(p, ip, at, IPPROTO_UDP, false);
+	else if (likely(ip_layout_is_plain(at, IPPROTO_TCP, false)))
+		d = flow_pkt_read_ports(p, ip, at, IPPROTO_TCP, false);
+	else
+		return flow_lookup_read_unusual(t, p, ip, at, place);
+	if (likely(d == DROP_NONE))
+		*place = flow_lookup_hashed(
+			x, p, (uint32_t)keyed_hash(&x->hash_key, p->key.q, FLOW_KEY_WORDS));
+	return d;
+}
 
 // Reads the headers of a packet as flow_pkt_read(), and starts the lookup of its flow as
 // flow_lookup_start(), *place being for flow_find_burst(). x: that of the table, for the whole
@@ -50,12 +70,12 @@ static __rte_always_inline enum drop flow_lookup_read(const struct flow_table *t
 	struct flow_brief brief;
 	enum drop d;
 
-	if (likely(ip_layout_is_v4_plain(at, IPPROTO_UDP)))
+	if (likely(ip_layout_is_plain(at, IPPROTO_UDP, true)))
 		d = flow_pkt_read_v4(p, ip, at, IPPROTO_UDP, &brief);
-	else if (likely(ip_layout_is_v4_plain(at, IPPROTO_TCP)))
+	else if (likely(ip_layout_is_plain(at, IPPROTO_TCP, true)))
 		d = flow_pkt_read_v4(p, ip, at, IPPROTO_TCP, &brief);
 	else
-		return flow_lookup_read_unusual(t, p, ip, at, place);
+		return flow_lookup_read_v6(t, x, p, ip, at, place);
 	if (likely(d == DROP_NONE))
 		*place = flow_lookup_hashed(x, p, flow_hash_brief(&x->hash_key, brief));
 	return d;

@@ -155,32 +155,26 @@ static enum drop read_other(struct flow_pkt *p, const void *ip, const struct ip_
 static __rte_always_inline enum drop read_as(
 	struct flow_pkt *p, const void *ip, const struct ip_layout *at, const bool v4)
 {
-	const void *l4 = (const uint8_t *)ip + at->l4_off;
-	const uint32_t all = ip_len(ip, v4), len = all - at->l4_off;
+	const uint32_t all = ip_len(ip, v4);
 
+	if (at->proto == IPPROTO_TCP)
+		return flow_pkt_read_ports(p, ip, at, IPPROTO_TCP, v4);
+	if (at->proto == IPPROTO_UDP)
+		return flow_pkt_read_ports(p, ip, at, IPPROTO_UDP, v4);
 	*p = (struct flow_pkt){.key.proto = at->proto,
 		.ip_len = (uint16_t)(v4 ? all : RTE_MIN(all, (uint32_t)UINT16_MAX)),
 		.v4 = v4,
 		.plain = v4};
-	if (at->proto == IPPROTO_TCP) {
-		if (flow_pkt_read_tcp(p, l4, len) != DROP_NONE)
-			return DROP_CT_INVALID;
-	} else if (at->proto != IPPROTO_UDP) {
-		return read_other(p, ip, at, v4);
-	} else if (!flow_udp_is_whole(l4, len)) {
-		return DROP_CT_INVALID;
-	}
-	flow_pkt_set_ends(p, ip_src(ip, v4), at->src_port, ip_dst(ip, v4), at->dst_port);
-	return DROP_NONE;
+	return read_other(p, ip, at, v4);
 }
 
 enum drop flow_pkt_read(struct flow_pkt *p, const void *ip, const struct ip_layout *at)
 {
 	struct flow_brief brief;
 
-	if (ip_layout_is_v4_plain(at, IPPROTO_UDP))
+	if (ip_layout_is_plain(at, IPPROTO_UDP, true))
 		return flow_pkt_read_v4(p, ip, at, IPPROTO_UDP, &brief);
-	if (ip_layout_is_v4_plain(at, IPPROTO_TCP))
+	if (ip_layout_is_plain(at, IPPROTO_TCP, true))
 		return flow_pkt_read_v4(p, ip, at, IPPROTO_TCP, &brief);
 	return at->v4 ? read_as(p, ip, at, true) : read_as(p, ip, at, false);
 }

@@ -221,6 +221,27 @@ static __rte_always_inline enum drop flow_pkt_read_v4(struct flow_pkt *p,
 	return DROP_NONE;
 }
 
+// TCP or UDP of either family with any layout: compiled for each.
+static __rte_always_inline enum drop flow_pkt_read_ports(struct flow_pkt *p, const void *ip,
+	const struct ip_layout *at, const uint8_t proto, const bool v4)
+{
+	const void *l4 = RTE_PTR_ADD(ip, at->l4_off);
+	const uint32_t all = ip_len(ip, v4), len = all - at->l4_off;
+
+	*p = (struct flow_pkt){.key.proto = proto,
+		.ip_len = (uint16_t)(v4 ? all : RTE_MIN(all, (uint32_t)UINT16_MAX)),
+		.v4 = v4,
+		.plain = v4};
+	if (proto == IPPROTO_TCP) {
+		if (flow_pkt_read_tcp(p, l4, len) != DROP_NONE)
+			return DROP_CT_INVALID;
+	} else if (!flow_udp_is_whole(l4, len)) {
+		return DROP_CT_INVALID;
+	}
+	flow_pkt_set_ends(p, ip_src(ip, v4), at->src_port, ip_dst(ip, v4), at->dst_port);
+	return DROP_NONE;
+}
+
 // Reads a whole packet with the layout: header checked, contiguous, not a fragment. Returns
 // DROP_NONE; DROP_CT_INVALID if its TCP, UDP or ICMP header is cut off or contradictory;
 // DROP_ICMP_UNRELATED for an ICMP error that does not go to the sender of the packet that it

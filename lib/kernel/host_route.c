@@ -2,6 +2,13 @@
 #include "host_route.h"
 
 #include <stdio.h>
+#include <string.h>
+
+bool host_route_is_same(const struct host_route *a, const struct host_route *b)
+{
+	return ip_addr_equal(&a->via, &b->via) && strcmp(a->dev, b->dev) == 0 &&
+	       ip_addr_equal(&a->source, &b->source);
+}
 
 static bool covers(const struct ip_prefix *outer, const struct ip_prefix *inner)
 {
@@ -98,17 +105,12 @@ static const struct conf_route *route_to(const struct conf *conf, const struct i
 	return found;
 }
 
-static bool is_same(const struct ip_prefix *a, const struct ip_prefix *b)
-{
-	return a->len == b->len && ip_addr_equal(&a->addr, &b->addr);
-}
-
 static bool has_prefix(const struct conf_prefixes *all, const struct ip_prefix *p)
 {
 	bool found = false;
 
 	for (unsigned int i = 0; i < all->n; i++)
-		found |= is_same(&all->at[i], p);
+		found |= ip_prefix_compare(&all->at[i], p) == 0;
 	return found;
 }
 
@@ -199,7 +201,8 @@ static void into_policy(const struct conf *conf, unsigned int policy,
 	const struct conf_hop *hop;
 	struct conf_hop one;
 
-	if (c == NULL || is_same(&c->to, remote) || is_repeated(conf, policy, remote))
+	if (c == NULL || ip_prefix_compare(&c->to, remote) == 0 ||
+		is_repeated(conf, policy, remote))
 		return;
 	hop = hop_of(conf, c, &one);
 	r.via = hop->via;

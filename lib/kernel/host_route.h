@@ -8,9 +8,6 @@
 
 #include "conf.h"
 
-// By which the kernel shows these routes (RTPROT_*); no other program has it.
-#define HOST_ROUTE_PROTOCOL 67
-
 struct host_route {
 	struct ip_prefix to;
 	struct ip_addr via;      // IPv6 also for IPv4; none: on the link of the interface
@@ -20,8 +17,10 @@ struct host_route {
 	bool refused;            // by the kernel; false until it was asked
 };
 
-// Calls add with each of them; no two have the same destination. There are at most as many as
-// routes and policies. A pure function, any thread.
+// Whether two routes have the same next hop, interface and source. A pure function, any thread.
+bool host_route_is_same(const struct host_route *a, const struct host_route *b);
+
+// Calls add with each of them; no two have the same destination. A pure function, any thread.
 void host_routes_each(
 	const struct conf *conf, void (*add)(void *arg, const struct host_route *route), void *arg);
 

@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host_iface.h"
+#include <linux/rtnetlink.h>
+
 #include "host_route.h"
 #include "log.h"
-#include "netlink.h"
+#include "route_request.h"
 
 // The kernel's own are below. FRR takes the upper octet as the distance: it prefers routes that it
 // learns.
@@ -23,57 +24,21 @@ static struct routes kernel; // that it was given last
 static int compare(const void *a, const void *b)
 {
 	const struct host_route *x = a, *y = b;
-	int by_addr = memcmp(&x->to.addr, &y->to.addr, sizeof(x->to.addr));
 
-	return by_addr != 0 ? by_addr : x->to.len - y->to.len;
+	return ip_prefix_compare(&x->to, &y->to);
 }
 
 static const struct host_route *find(const struct routes *routes, const struct host_route *r)
 {
 	const struct host_route *found =
 		routes->n > 0 ? bsearch(r, routes->of, routes->n, sizeof(*r), compare) : NULL;
-	bool same = found != NULL && ip_addr_equal(&found->via, &r->via) &&
-		    strcmp(found->dev, r->dev) == 0 && ip_addr_equal(&found->source, &r->source);
 
-	return same ? found : NULL;
+	return found != NULL && host_route_is_same(found, r) ? found : NULL;
 }
 
-static void next_hop_add(struct netlink_request *r, bool v4, const struct ip_addr *via)
+static int request(uint16_t type, uint16_t flags, const struct host_route *route)
 {
-	struct {
-		uint16_t family;
-		uint8_t addr[sizeof(via->b)];
-	} other = {.family = AF_INET6}; // as struct rtvia
-
-	if (v4 == ip_addr_is_v4(via)) {
-		netlink_add_addr(r, RTA_GATEWAY, via);
-		return;
-	}
-	memcpy(other.addr, via->b, sizeof(other.addr));
-	netlink_add(r, RTA_VIA, &other, sizeof(other));
-}
-
-static int route_request(uint16_t type, uint16_t flags, const struct host_route *route)
-{
-	bool v4 = ip_addr_is_v4(&route->to.addr), on_link = ip_addr_is_none(&route->via);
-	struct netlink_request r;
-
-	netlink_begin(&r, type, flags, sizeof(r.route));
-	r.route.rtm_family = v4 ? AF_INET : AF_INET6;
-	r.route.rtm_dst_len = (uint8_t)(route->to.len - (v4 ? IP_V4_BITS : 0));
-	r.route.rtm_table = RT_TABLE_MAIN;
-	r.route.rtm_protocol = HOST_ROUTE_PROTOCOL;
-	r.route.rtm_scope = on_link ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
-	r.route.rtm_type = RTN_UNICAST;
-	r.route.rtm_flags = on_link ? 0 : RTNH_F_ONLINK; // the gateway has checked that
-	netlink_add_addr(&r, RTA_DST, &route->to.addr);
-	if (!on_link)
-		next_hop_add(&r, v4, &route->via);
-	netlink_add_u32(&r, RTA_OIF, host_iface_index(route->dev));
-	netlink_add_u32(&r, RTA_PRIORITY, ROUTE_METRIC);
-	if (!ip_addr_is_none(&route->source))
-		netlink_add_addr(&r, RTA_PREFSRC, &route->source);
-	return netlink_send(&r);
+	return route_request(type, flags, route, ROUTE_PROTOCOL_HOST, ROUTE_METRIC);
 }
 
 // Also one that the kernel had: somebody may have removed it, or set the interface down. A refusal
@@ -81,7 +46,7 @@ static int route_request(uint16_t type, uint16_t flags, const struct host_route 
 static void route_add(struct host_route *route)
 {
 	const struct host_route *before = find(&kernel, route);
-	int rc = route_request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, route);
+	int rc = request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, route);
 	char text[IP_PREFIX_STRLEN];
 
 	if (rc == -EEXIST && before != NULL && !before->refused)
@@ -90,6 +55,12 @@ static void route_add(struct host_route *route)
 		log_warn("%s:%u: the kernel does not accept the route to %s: %s", route->where.file,
 			route->where.line, ip_prefix_format(text, &route->to), strerror(-rc));
 	route->refused = rc < 0;
+}
+
+static void count(void *arg, const struct host_route *route)
+{
+	(void)route;
+	(*(unsigned int *)arg)++;
 }
 
 static void note(void *arg, const struct host_route *route)
@@ -101,9 +72,11 @@ static void note(void *arg, const struct host_route *route)
 
 void host_routes_set(const struct conf *conf)
 {
-	struct routes wanted = {
-		.of = calloc(conf->n_routes + conf->n_policies + 1, sizeof(wanted.of[0]))};
+	struct routes wanted = {.n = 0};
+	unsigned int n = 0;
 
+	host_routes_each(conf, count, &n);
+	wanted.of = calloc(n + 1, sizeof(wanted.of[0]));
 	if (wanted.of == NULL) {
 		log_warn("out of memory for the kernel's routes");
 		return;
@@ -113,7 +86,7 @@ void host_routes_set(const struct conf *conf)
 	// One that somebody has removed is not missed.
 	for (unsigned int i = 0; i < kernel.n; i++)
 		if (!kernel.of[i].refused && find(&wanted, &kernel.of[i]) == NULL)
-			route_request(RTM_DELROUTE, 0, &kernel.of[i]);
+			request(RTM_DELROUTE, 0, &kernel.of[i]);
 	for (unsigned int i = 0; i < wanted.n; i++)
 		route_add(&wanted.of[i]);
 	free(kernel.of);

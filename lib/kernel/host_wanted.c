@@ -70,6 +70,16 @@ struct host_iface host_iface_of(const struct conf *conf, unsigned int i)
 				 : of_tunnel(&conf->tunnels[i - conf->n_ports]);
 }
 
+// A routing daemon takes the network of each address for connected: FRR would not announce a route
+// to an address that is a network of its own.
+static void widen_announced(const struct conf *conf, struct host_iface *i)
+{
+	for (unsigned int a = 0; a < i->n && conf->announce_metric != 0; a++)
+		if (i->len[a] == (ip_addr_is_v4(&i->addr[a]) ? 32 : 128) &&
+			conf_group_of(conf, &i->addr[a]) != NULL)
+			i->len[a]--;
+}
+
 struct host_iface host_iface_wanted(
 	const struct conf *conf, const struct snapshot *s, unsigned int host)
 {
@@ -79,6 +89,7 @@ struct host_iface host_iface_wanted(
 		wanted = port_wanted(&conf->ports[host], &s->port[host]);
 	else if (s->iface[IFACE_HOST(host)].only != NULL)
 		wanted = tunnel_wanted(conf, s, s->iface[IFACE_HOST(host)].only);
+	widen_announced(conf, &wanted);
 	wanted.since = s->host_since[host];
 	return wanted;
 }

@@ -114,19 +114,33 @@ static int dump_read(int fd, void (*each)(void *arg, const struct nlmsghdr *m), 
 	return 0;
 }
 
-int netlink_dump(uint16_t type, void (*each)(void *arg, const struct nlmsghdr *m), void *arg)
+static int dump(struct netlink_request *r, int strict,
+	void (*each)(void *arg, const struct nlmsghdr *m), void *arg)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), rc;
-	struct netlink_request r;
 
 	if (fd < 0)
 		return -errno;
-	netlink_begin(&r, type, NLM_F_DUMP, sizeof(r.link));
-	rc = send(fd, &r, r.head.nlmsg_len, 0) < 0 ? -errno : 0;
+	setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &strict, sizeof(strict));
+	rc = send(fd, r, r->head.nlmsg_len, 0) < 0 ? -errno : 0;
 	while (rc == 0)
 		rc = dump_read(fd, each, arg);
 	close(fd);
 	return rc < 0 ? rc : 0;
+}
+
+int netlink_dump(uint16_t type, void (*each)(void *arg, const struct nlmsghdr *m), void *arg)
+{
+	struct netlink_request r;
+
+	netlink_begin(&r, type, NLM_F_DUMP, sizeof(r.link));
+	return dump(&r, 0, each, arg);
+}
+
+int netlink_dump_some(
+	struct netlink_request *r, void (*each)(void *arg, const struct nlmsghdr *m), void *arg)
+{
+	return dump(r, 1, each, arg);
 }
 
 const void *netlink_attribute(const struct nlmsghdr *m, size_t message, uint16_t type, size_t len)
@@ -141,20 +155,28 @@ const void *netlink_attribute(const struct nlmsghdr *m, size_t message, uint16_t
 	return NULL;
 }
 
-bool netlink_address(struct ip_addr *addr, const struct nlmsghdr *m)
+bool netlink_attribute_addr(
+	struct ip_addr *addr, const struct nlmsghdr *m, size_t message, uint16_t type, int family)
 {
-	const struct ifaddrmsg *message = NLMSG_DATA(m);
-	bool v4 = message->ifa_family == AF_INET;
-	const void *value = netlink_attribute(m, sizeof(*message), v4 ? IFA_LOCAL : IFA_ADDRESS,
-		v4 ? sizeof(addr->w[0]) : sizeof(addr->b));
+	bool v4 = family == AF_INET;
+	const void *value =
+		netlink_attribute(m, message, type, v4 ? sizeof(addr->w[3]) : sizeof(addr->b));
 
-	if (value == NULL || (!v4 && message->ifa_family != AF_INET6))
+	if (value == NULL || (!v4 && family != AF_INET6))
 		return false;
 	memcpy(v4 ? (void *)&addr->w[3] : addr->b, value,
 		v4 ? sizeof(addr->w[3]) : sizeof(addr->b));
 	if (v4)
 		*addr = ip_addr_from_v4(addr->w[3]);
 	return true;
+}
+
+bool netlink_address(struct ip_addr *addr, const struct nlmsghdr *m)
+{
+	const struct ifaddrmsg *message = NLMSG_DATA(m);
+
+	return netlink_attribute_addr(addr, m, sizeof(*message),
+		message->ifa_family == AF_INET ? IFA_LOCAL : IFA_ADDRESS, message->ifa_family);
 }
 
 int netlink_watch(void)

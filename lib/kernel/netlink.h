@@ -44,9 +44,18 @@ int netlink_send(struct netlink_request *r);
 // -errno.
 int netlink_dump(uint16_t type, void (*each)(void *arg, const struct nlmsghdr *m), void *arg);
 
+// The same with a request for a part of a dump: kernels before 4.20 send all of it.
+int netlink_dump_some(
+	struct netlink_request *r, void (*each)(void *arg, const struct nlmsghdr *m), void *arg);
+
 // The value of an attribute of at least len octets, which follows a message of that many octets.
 // NULL: it has none.
 const void *netlink_attribute(const struct nlmsghdr *m, size_t message, uint16_t type, size_t len);
+
+// Reads the address of a family that is the value of an attribute. False: there is none, or the
+// family is neither AF_INET nor AF_INET6.
+bool netlink_attribute_addr(
+	struct ip_addr *addr, const struct nlmsghdr *m, size_t message, uint16_t type, int family);
 
 // Reads the address of a message of RTM_GETADDR. False: it has none of IPv4 or IPv6.
 bool netlink_address(struct ip_addr *addr, const struct nlmsghdr *m);

@@ -10,9 +10,9 @@
 #include "event_log.h"
 #include "hop_group.h"
 #include "host_iface.h"
-#include "host_route.h"
 #include "kernel_routes.h"
 #include "log.h"
+#include "route_model.h"
 
 // Octets. While it is more than half full, whoever changes routes yields after each message, with
 // the lock that a dump waits for: on a busy machine a replaced next-hop object of many routes would
@@ -44,7 +44,7 @@ static struct route_mirror_settings settings_of(const struct conf *conf)
 	s.protocol[RTPROT_KERNEL] = s.protocol[RTPROT_REDIRECT] = false;
 	for (unsigned int i = 0; i < conf->n_kernel_protocols; i++)
 		s.protocol[conf->kernel_protocols[i]] = true;
-	s.protocol[HOST_ROUTE_PROTOCOL] = false; // the gateway's own
+	s.protocol[ROUTE_PROTOCOL_HOST] = s.protocol[ROUTE_PROTOCOL_ANNOUNCED] = false; // its own
 	return s;
 }
 

@@ -2,6 +2,8 @@
 #include <stdio.h>
 
 #include "collect.h"
+#include "fleet.h"
+#include "fleet_numbers.h"
 #include "group.h"
 
 static void addresses_write(char text[VIEW_GROUP_MAX], const struct conf_group *g)
@@ -38,8 +40,18 @@ bool collect_groups(void *view, const struct control *c, unsigned int i)
 		.active = g->role == CONF_ACTIVE,
 		.role_ms = c->io->now_ms() - g->since_ms,
 		.changes = g->changes,
-		.drain = g->drain != NULL ? g->drain : "",
-		.tunnels = tunnels_of(c, &c->conf->groups[i])};
+		.announced = g->announced,
+		.drain = c->fleet != NULL   ? fleet_drain_state(c, g)
+			 : g->drain != NULL ? g->drain
+					    : "",
+		.tunnels = tunnels_of(c, &c->conf->groups[i]),
+		.refused = g->fleet.refused != NULL ? g->fleet.refused : "",
+		.numbers_s = c->fleet != NULL && g->role == CONF_ACTIVE
+				     ? fleet_numbers_last_s(c, &c->conf->groups[i])
+				     : UINT64_MAX};
+	if (g->fleet.lease != 0)
+		snprintf(v->owner, sizeof(v->owner), "%s", g->fleet.owner);
+	snprintf(v->next, sizeof(v->next), "%s", g->fleet.next_name);
 	snprintf(v->name, sizeof(v->name), "%s", g->name);
 	addresses_write(v->addresses, &c->conf->groups[i]);
 	return true;

@@ -11,12 +11,14 @@
 
 #include <microhttpd.h>
 
+#include "group.h"
 #include "log.h"
 #include "metrics_listen.h"
 #include "metrics_text.h"
 #include "web_host.h"
 #include "web_json.h"
 #include "web_page.h"
+#include "web_response.h"
 
 #define CONNECTIONS  8u // of an endpoint, at once; each may hold the text of one answer
 #define CONNECTION_S 3u // without an octet received or sent
@@ -25,7 +27,6 @@
 #define STATUS_MS    1000u // clients get the same document for that time
 #define FILTER_ARG   "filter"
 #define FROM_ARG     "from"
-#define TEXT_TYPE    "text/plain; charset=utf-8"
 #define HTML_TYPE    "text/html; charset=utf-8"
 #define JSON_TYPE    "application/json"
 
@@ -65,60 +66,13 @@ static struct {
 	bool page;
 } wanted;
 
-// Browsers take nothing but the page from here, and keep nothing.
-static void headers_add(struct MHD_Response *r, const char *type)
-{
-	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-	MHD_add_response_header(r, "Content-Security-Policy", WEB_PAGE_POLICY);
-	MHD_add_response_header(r, "Cross-Origin-Resource-Policy", "same-origin");
-	MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
-	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
-	MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-	// One request for each connection: a connection that waits for another one is idle.
-	MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
-}
-
-// Of text that stays, or that the server frees. NULL if there is no memory.
-static struct MHD_Response *response_new(
-	const char *type, char *text, size_t len, enum MHD_ResponseMemoryMode mode)
-{
-	struct MHD_Response *r = MHD_create_response_from_buffer(len, text, mode);
-
-	if (r != NULL)
-		headers_add(r, type);
-	else if (mode == MHD_RESPMEM_MUST_FREE)
-		free(text);
-	return r;
-}
-
-static enum MHD_Result respond(
-	struct MHD_Connection *c, unsigned int status, struct MHD_Response *r)
-{
-	enum MHD_Result result;
-
-	if (r == NULL)
-		return MHD_NO;
-	result = MHD_queue_response(c, status, r);
-	MHD_destroy_response(r);
-	return result;
-}
-
-static enum MHD_Result say(struct MHD_Connection *c, unsigned int status, const char *text)
-{
-	struct MHD_Response *r = response_new(
-		TEXT_TYPE, (char *)(uintptr_t)text, strlen(text), MHD_RESPMEM_PERSISTENT);
-
-	if (r != NULL && status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-	return respond(c, status, r);
-}
-
 // Answers with text that the server frees, NULL if there was no memory for it.
 static enum MHD_Result answer(struct MHD_Connection *c, const char *type, char *text, size_t len)
 {
 	if (text == NULL)
-		return say(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
-	return respond(c, MHD_HTTP_OK, response_new(type, text, len, MHD_RESPMEM_MUST_FREE));
+		return web_respond_text(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
+	return web_respond(
+		c, MHD_HTTP_OK, web_response_new(type, text, len, MHD_RESPMEM_MUST_FREE));
 }
 
 static struct connection *connection_of(struct MHD_Connection *c)
@@ -135,13 +89,26 @@ static enum MHD_Result metrics_answer(struct endpoint *e, struct MHD_Connection 
 	return answer(c, OPENMETRICS_TYPE, text, len);
 }
 
+// For load balancers: whether connections find an active group here.
+static enum MHD_Result health_answer(struct endpoint *e, struct MHD_Connection *c)
+{
+	const char *state;
+
+	(void)e;
+	pthread_mutex_lock(&control->lock);
+	state = groups_state(control);
+	pthread_mutex_unlock(&control->lock);
+	return web_respond_text(
+		c, state == groups_ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, state);
+}
+
 // --- the page ---
 
 static enum MHD_Result page_answer(struct endpoint *e, struct MHD_Connection *c)
 {
 	(void)e;
-	return respond(c, MHD_HTTP_OK,
-		response_new(HTML_TYPE, (char *)(uintptr_t)web_page, sizeof(web_page),
+	return web_respond(c, MHD_HTTP_OK,
+		web_response_new(HTML_TYPE, (char *)(uintptr_t)web_page, sizeof(web_page),
 			MHD_RESPMEM_PERSISTENT));
 }
 
@@ -158,7 +125,7 @@ static void status_make(struct endpoint *e, uint64_t now_ms)
 	char *text = web_status_new(control, lists, n_lists, history, &len);
 
 	if (text != NULL)
-		e->status = response_new(JSON_TYPE, text, len, MHD_RESPMEM_MUST_FREE);
+		e->status = web_response_new(JSON_TYPE, text, len, MHD_RESPMEM_MUST_FREE);
 	e->status_ms = now_ms;
 }
 
@@ -172,7 +139,7 @@ static enum MHD_Result status_answer(struct endpoint *e, struct MHD_Connection *
 	if (e->status == NULL)
 		status_make(e, now_ms);
 	if (e->status == NULL)
-		return say(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
+		return web_respond_text(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
 	return MHD_queue_response(c, MHD_HTTP_OK, e->status);
 }
 
@@ -200,6 +167,7 @@ static const struct resource {
 	enum MHD_Result (*answer)(struct endpoint *e, struct MHD_Connection *c);
 } resources[] = {
 	{"/metrics", false, metrics_answer},
+	{"/health", false, health_answer},
 	{"/", true, page_answer},
 	{"/status.json", true, status_answer},
 	{"/tunnels.json", true, tunnels_answer},
@@ -217,7 +185,7 @@ static enum MHD_Result resource_answer(
 	for (unsigned int i = 0; i < RTE_DIM(resources); i++)
 		if (strcmp(url, resources[i].url) == 0 && (!resources[i].of_page || page_is_on()))
 			return resources[i].answer(e, c);
-	return say(c, MHD_HTTP_NOT_FOUND, "not found\n");
+	return web_respond_text(c, MHD_HTTP_NOT_FOUND, "not found\n");
 }
 
 // No browser reaches a Unix socket.
@@ -251,9 +219,9 @@ static enum MHD_Result request(void *arg, struct MHD_Connection *c, const char *
 	}
 	connection_of(c)->answered = true;
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is supported\n");
+		return web_respond_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is supported\n");
 	if (!is_for_this_host(arg, c))
-		return say(c, MHD_HTTP_MISDIRECTED_REQUEST,
+		return web_respond_text(c, MHD_HTTP_MISDIRECTED_REQUEST,
 			"Host must be an address, localhost or the name of this machine\n");
 	return resource_answer(arg, c, url);
 }

@@ -6,6 +6,7 @@
 
 #include "collect.h"
 #include "filter.h"
+#include "fleet.h"
 #include "frozen.h"
 #include "ping.h"
 #include "role.h"
@@ -132,14 +133,16 @@ static bool tunnel_up(struct control *c, const char *name, char *text, size_t si
 static bool group_order(
 	struct control *c, const char *name, enum conf_role role, char *text, size_t size)
 {
+	const char *why = "there is none of this name";
 	bool done;
 
 	frozen_renew(c); // with ten thousands of SAs it takes a while
 	pthread_mutex_lock(&c->lock);
-	done = role_set(c, name, role, c->io->now_ms());
-	pthread_mutex_unlock(&c->lock);
+	done = c->fleet != NULL ? fleet_order(c, name, role, &why)
+				: role_set(c, name, role, c->io->now_ms());
 	if (!done)
-		snprintf(text, size, "no group has the name \"%s\"", name);
+		snprintf(text, size, "group \"%s\": %s", name, why);
+	pthread_mutex_unlock(&c->lock);
 	return done;
 }
 
@@ -155,17 +158,45 @@ static bool group_standby(struct control *c, const char *name, char *text, size_
 
 static bool group_drain(struct control *c, const char *name, char *text, size_t size)
 {
+	const char *why = NULL;
 	bool done;
 
 	pthread_mutex_lock(&c->lock);
-	done = role_drain(c, name, c->io->now_ms());
+	done = c->fleet != NULL ? fleet_drain_group(c, name, &why)
+				: role_drain(c, name, c->io->now_ms());
 	pthread_mutex_unlock(&c->lock);
-	if (!done)
+	if (!done && why != NULL)
+		snprintf(text, size, "group \"%s\": %s", name, why);
+	else if (!done)
 		snprintf(text, size,
 			"no active group has the name \"%s\", or there is no channel to another "
 			"gateway",
 			name);
 	return done;
+}
+
+static bool drain_order(struct control *c, bool drains, char *text, size_t size)
+{
+	bool done;
+
+	pthread_mutex_lock(&c->lock);
+	done = fleet_drain(c, drains);
+	pthread_mutex_unlock(&c->lock);
+	if (!done)
+		snprintf(text, size, "this gateway is of no fleet: culvertctl group NAME drain");
+	return done;
+}
+
+static bool drain(struct control *c, const char *filter, char *text, size_t size)
+{
+	(void)filter;
+	return drain_order(c, true, text, size);
+}
+
+static bool drain_off(struct control *c, const char *filter, char *text, size_t size)
+{
+	(void)filter;
+	return drain_order(c, false, text, size);
 }
 
 const struct request_at_once orders[] = {
@@ -179,5 +210,7 @@ const struct request_at_once orders[] = {
 	{"group-active", group_active, false},
 	{"group-standby", group_standby, false},
 	{"group-drain", group_drain, false},
+	{"drain", drain, false},
+	{"drain-off", drain_off, false},
 	{NULL, NULL, false},
 };

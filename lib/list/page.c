@@ -58,7 +58,8 @@ const char *port_address_text(
 	static const char *const states[] = {[DAD_TENTATIVE] = " (tentative)",
 		[DAD_ASSIGNED] = "",
 		[DAD_DUPLICATE] = " (duplicate)",
-		[DAD_STANDBY] = " (standby)"};
+		[DAD_STANDBY] = " (standby)",
+		[DAD_EXPECTED] = " (expected)"};
 	unsigned int others = v->port->n_addrs - v->conf->guests.n;
 	struct ip_prefix p = {.addr = v->port->addrs[a],
 		.len = a < v->conf->n_addrs ? v->conf->addrs[a].net.len

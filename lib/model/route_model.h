@@ -10,6 +10,11 @@ extern const struct route_protocol {
 	uint8_t number;
 } route_protocols[];
 
+// Of the gateway's own routes in the kernel: routes for its hosts, and routes that routing daemons
+// announce. No other program has these numbers.
+#define ROUTE_PROTOCOL_HOST      67
+#define ROUTE_PROTOCOL_ANNOUNCED 68
+
 #define ROUTE_PROTOCOL_TEXT_MAX 12
 
 // "bgp", or "99" for one without a name.

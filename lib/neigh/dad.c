@@ -28,7 +28,9 @@ struct dad_addr {
 
 struct dad {
 	struct dad_params p;
-	_Atomic unsigned int n, n_standby; // written by control, read by workers
+	// Written by control, read by workers; those expected are standby as well.
+	_Atomic unsigned int n, n_standby, n_expected;
+	_Atomic uint32_t roles; // see dad_roles(); written by control
 	struct dad_addr entry[];
 };
 
@@ -54,6 +56,11 @@ static unsigned int count(const struct dad *d)
 static enum dad_state state_of(const struct dad_addr *a)
 {
 	return (enum dad_state)atomic_load_explicit(&a->state, memory_order_acquire);
+}
+
+static bool is_standby(enum dad_state state)
+{
+	return state == DAD_STANDBY || state == DAD_EXPECTED;
 }
 
 static void state_set(struct dad_addr *a, enum dad_state state)
@@ -102,14 +109,35 @@ static unsigned int entry_index(const struct dad *d, uint16_t port, const struct
 
 static void standby_count(struct dad *d)
 {
-	unsigned int n = 0;
+	unsigned int n = 0, n_expected = 0;
 
-	for (unsigned int i = 0; i < count(d); i++)
-		n += state_of(&d->entry[i]) == DAD_STANDBY;
+	for (unsigned int i = 0; i < count(d); i++) {
+		n += is_standby(state_of(&d->entry[i]));
+		n_expected += state_of(&d->entry[i]) == DAD_EXPECTED;
+	}
 	atomic_store_explicit(&d->n_standby, n, memory_order_release);
+	atomic_store_explicit(&d->n_expected, n_expected, memory_order_release);
+	atomic_fetch_add_explicit(&d->roles, 2, memory_order_release);
 }
 
-void dad_group_set(struct dad *d, uint16_t port, const struct ip_addr *addr, bool standby)
+void dad_roles_begin(struct dad *d)
+{
+	atomic_fetch_add_explicit(&d->roles, 1, memory_order_release);
+	// Each part of the change is seen after that.
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+void dad_roles_end(struct dad *d)
+{
+	atomic_fetch_add_explicit(&d->roles, 1, memory_order_release);
+}
+
+uint32_t dad_roles(const struct dad *d)
+{
+	return atomic_load_explicit(&d->roles, memory_order_acquire);
+}
+
+void dad_group_set(struct dad *d, uint16_t port, const struct ip_addr *addr, enum dad_state state)
 {
 	unsigned int i = entry_index(d, port, addr);
 
@@ -117,7 +145,7 @@ void dad_group_set(struct dad *d, uint16_t port, const struct ip_addr *addr, boo
 		return;
 	i = entry_index(d, port, addr);
 	d->entry[i].of_group = true;
-	state_set(&d->entry[i], standby ? DAD_STANDBY : DAD_ASSIGNED);
+	state_set(&d->entry[i], state);
 	standby_count(d);
 }
 
@@ -128,7 +156,7 @@ void dad_group_unset(struct dad *d, uint16_t port, const struct ip_addr *addr)
 
 	if (i == count(d) || !d->entry[i].of_group)
 		return;
-	standby = state_of(&d->entry[i]) == DAD_STANDBY;
+	standby = is_standby(state_of(&d->entry[i]));
 	entry_init(&d->entry[i]);
 	if (ip_addr_is_v4(addr))
 		state_set(&d->entry[i], DAD_REMOVED);
@@ -174,7 +202,7 @@ void dad_claimed(struct dad *d, uint16_t port, const struct ip_addr *addr, uint6
 
 	// An assigned address is defended (RFC 4862 5.4.3). Between checks nothing changes: claims,
 	// however many, do not postpone the next one.
-	if (i == count(d) || state_of(a) == DAD_ASSIGNED || state_of(a) == DAD_STANDBY ||
+	if (i == count(d) || state_of(a) == DAD_ASSIGNED || is_standby(state_of(a)) ||
 		(state_of(a) == DAD_DUPLICATE && a->sent == 0))
 		return;
 	a->interval_ms = RTE_MIN(RTE_MAX(2 * a->interval_ms, AGAIN_MIN_MS), AGAIN_MAX_MS);
@@ -220,7 +248,27 @@ bool dad_is_standby(const struct dad *d, const struct ip_addr *addr)
 	if (likely(atomic_load_explicit(&d->n_standby, memory_order_acquire) == 0))
 		return false;
 	for (unsigned int i = 0; i < count(d); i++)
-		if (is_entry_of(&d->entry[i], addr) && state_of(&d->entry[i]) == DAD_STANDBY)
+		if (is_entry_of(&d->entry[i], addr) && is_standby(state_of(&d->entry[i])))
+			return true;
+	return false;
+}
+
+bool dad_is_standby_on(const struct dad *d, uint16_t port, const struct ip_addr *addr)
+{
+	return unlikely(dad_is_standby(d, addr)) && is_standby(dad_state(d, port, addr));
+}
+
+bool dad_expects(const struct dad *d)
+{
+	return atomic_load_explicit(&d->n_expected, memory_order_acquire) != 0;
+}
+
+bool dad_is_expected(const struct dad *d, const struct ip_addr *addr)
+{
+	if (likely(!dad_expects(d)))
+		return false;
+	for (unsigned int i = 0; i < count(d); i++)
+		if (is_entry_of(&d->entry[i], addr) && state_of(&d->entry[i]) == DAD_EXPECTED)
 			return true;
 	return false;
 }

@@ -18,6 +18,7 @@ enum dad_state {
 	DAD_ASSIGNED,
 	DAD_DUPLICATE, // another station's: not used, and checked again
 	DAD_STANDBY,   // of a group that another gateway answers for: not used, and never checked
+	DAD_EXPECTED,  // as DAD_STANDBY, but answered for: its group is about to be active here
 	DAD_REMOVED,   // no own address any more
 };
 
@@ -45,9 +46,9 @@ void dad_free(struct dad *d);
 // removed. Returns 0 or -ENOSPC.
 int dad_add(struct dad *d, uint16_t port, const struct ip_addr *addr);
 
-// The address is one of a group: not checked, but DAD_STANDBY or DAD_ASSIGNED, as the group is. It
-// need not have been added; there is room as of dad_add().
-void dad_group_set(struct dad *d, uint16_t port, const struct ip_addr *addr, bool standby);
+// The address is one of a group: not checked, but DAD_ASSIGNED, DAD_STANDBY or DAD_EXPECTED, as the
+// group is. It need not have been added; there is room as of dad_add().
+void dad_group_set(struct dad *d, uint16_t port, const struct ip_addr *addr, enum dad_state state);
 
 // The address is none of a group any more, if it was: of IPv6 one that was not used is checked.
 void dad_group_unset(struct dad *d, uint16_t port, const struct ip_addr *addr);
@@ -65,6 +66,15 @@ void dad_claimed(struct dad *d, uint16_t port, const struct ip_addr *addr, uint6
 // Solicits and decides. Call every 100 ms or so.
 void dad_tick(struct dad *d, uint64_t now);
 
+// Control thread. A change of roles begins, and is complete: also of SAs and flows, which follow
+// addresses.
+void dad_roles_begin(struct dad *d);
+void dad_roles_end(struct dad *d);
+
+// Any thread. A number that is another one after each change of addresses of groups; it is odd
+// during a change of roles.
+uint32_t dad_roles(const struct dad *d);
+
 // Any thread. The state of an own address; DAD_ASSIGNED for an address that was not added.
 enum dad_state dad_state(const struct dad *d, uint16_t port, const struct ip_addr *addr);
 
@@ -72,5 +82,9 @@ enum dad_state dad_state(const struct dad *d, uint16_t port, const struct ip_add
 // is assigned, on every port that has it.
 bool dad_may_use(const struct dad *d, const struct ip_addr *addr);
 
-// Any thread. Whether an own address is DAD_STANDBY on any port.
+// Any thread. Whether an own address is DAD_STANDBY or DAD_EXPECTED on any port; on this port;
+// DAD_EXPECTED on any; and whether any address is that.
 bool dad_is_standby(const struct dad *d, const struct ip_addr *addr);
+bool dad_is_standby_on(const struct dad *d, uint16_t port, const struct ip_addr *addr);
+bool dad_is_expected(const struct dad *d, const struct ip_addr *addr);
+bool dad_expects(const struct dad *d);

@@ -14,7 +14,7 @@
 #include "addr.h"
 #include "mld.h"
 
-#define LISTENER_GROUPS_MAX 36 // of a port
+#define LISTENER_GROUPS_MAX 52 // of a port
 
 struct listener;
 

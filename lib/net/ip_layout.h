@@ -27,12 +27,14 @@ struct ip_layout {
 
 static_assert(sizeof(struct ip_layout) == 8, "copied as one word");
 
-// Whether the packet is one of IPv4 without options, whole, with this protocol, by its first four
-// octets. The upper layer may be truncated.
-static inline bool ip_layout_is_v4_plain(const struct ip_layout *at, uint8_t proto)
+// Whether the packet is one of the family without options or extension headers, whole, with this
+// protocol, by its first four octets. The upper layer may be truncated.
+static inline bool ip_layout_is_plain(const struct ip_layout *at, uint8_t proto, const bool v4)
 {
 	const struct ip_layout plain = {
-		.l4_off = sizeof(struct rte_ipv4_hdr), .proto = proto, .v4 = true};
+		.l4_off = v4 ? sizeof(struct rte_ipv4_hdr) : sizeof(struct rte_ipv6_hdr),
+		.proto = proto,
+		.v4 = v4};
 	uint32_t a, b;
 
 	memcpy(&a, at, sizeof(a));
@@ -103,6 +105,17 @@ static inline void ip_layout_v4_plain(struct ip_layout *at, const struct rte_ipv
 	static_assert(IPV4_PLAIN_MIN == sizeof(*ip) + sizeof(at->l4), "it has what is copied");
 	memcpy(at, &plain, offsetof(struct ip_layout, l4)); // in one store
 	at->proto = ip->next_proto_id;
+	memcpy(at->l4, ip + 1, sizeof(at->l4));
+}
+
+// Layout of a packet for which ipv6_plain_len() has returned a length.
+static inline void ip_layout_v6_plain(struct ip_layout *at, const struct rte_ipv6_hdr *ip)
+{
+	static const struct ip_layout plain = {.l4_off = sizeof(*ip)};
+
+	static_assert(IPV6_PLAIN_MIN == sizeof(*ip) + sizeof(at->l4), "it has what is copied");
+	memcpy(at, &plain, offsetof(struct ip_layout, l4)); // in one store
+	at->proto = ip->proto;
 	memcpy(at->l4, ip + 1, sizeof(at->l4));
 }
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_ip.h>
 
 #include "addr.h"
@@ -80,6 +81,38 @@ static inline enum ipv6_fault ipv6_check(const struct rte_ipv6_hdr *ip, uint32_t
 	if (len < ipv6_len(ip))
 		return IPV6_TRUNCATED;
 	return ip_addr_is_v4(&src) || ip_addr_is_v4(&dst) ? IPV6_ADDRESS : IPV6_GOOD;
+}
+
+#define IPV6_PLAIN_MIN 44u // octets: a header, and four of the upper layer
+
+// Whether the protocol of a plain packet can be this: TCP, UDP or ESP.
+static inline bool ipv6_is_plain_proto(uint8_t proto)
+{
+	const uint64_t plain = UINT64_C(1) << IPPROTO_TCP | UINT64_C(1) << IPPROTO_UDP |
+			       UINT64_C(1) << IPPROTO_ESP;
+
+	return proto < 64 && (plain >> proto & 1) != 0;
+}
+
+// Length of a plain packet: TCP, UDP or ESP without extension headers, of at least IPV6_PLAIN_MIN
+// and at most the len available octets, whose ends are both outside ::/64, where all addresses are
+// that no packet may have, except those of multicast. 0: it is not plain. In a plain packet
+// ipv6_check() finds no fault, and ipv6_upper_find() no extension header.
+static inline uint32_t ipv6_plain_len(const struct rte_ipv6_hdr *ip, uint32_t len)
+{
+	uint64_t src, dst; // their upper halves
+	uint32_t total;
+
+	if (unlikely(len < IPV6_PLAIN_MIN))
+		return 0;
+	memcpy(&src, &ip->src_addr, sizeof(src));
+	memcpy(&dst, &ip->dst_addr, sizeof(dst));
+	total = ipv6_len(ip);
+	if (unlikely((ip->vtc_flow & RTE_BE32(0xf0000000)) != RTE_BE32(0x60000000)) ||
+		unlikely(!ipv6_is_plain_proto(ip->proto)) || unlikely(src == 0 || dst == 0) ||
+		unlikely(total - IPV6_PLAIN_MIN > len - IPV6_PLAIN_MIN)) // a shorter one wraps
+		return 0;
+	return total;
 }
 
 // Whether one host can have the address: not ::, ::1 or multicast (RFC 4291 2.5.2, 2.5.3, 2.7).

@@ -2,7 +2,6 @@
 #include "device_thread.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <semaphore.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -12,9 +11,8 @@
 #include "capability.h"
 #include "device_bus.h"
 #include "device_capability.h"
+#include "device_kernel.h"
 #include "device_watch.h"
-#include "host_route.h"
-#include "host_thread.h"
 #include "log.h"
 #include "port.h"
 #include "port_try.h"
@@ -26,8 +24,6 @@
 #define DELAY_MIN 1000  // milliseconds from the first failure to the next try; twice as long after
 #define DELAY_MAX 30000 // each other one, up to this
 #define STOP_MS   5000
-
-#define ROUTES (1ull << CAP_NET_ADMIN) // capability to change the kernel's
 
 enum device_stage {
 	NOT_HERE, // another thread has the port
@@ -61,11 +57,9 @@ static struct {
 	sem_t wake;    // the thread
 	sem_t ready; // posted by the thread when it has begun, when it is confined, and at its end
 	atomic_bool confine, stop;
-	struct host_thread *host; // NULL: there are no hosts
-	atomic_bool hosts;        // their interfaces are to be changed
-	atomic_bool listen;       // the link addresses that ports receive have changed
-	int confined;             // result
-	pthread_mutex_t conf;     // held while the thread uses the configuration
+	atomic_bool listen;   // the link addresses that ports receive have changed
+	int confined;         // result
+	pthread_mutex_t conf; // held while the thread uses the configuration
 	struct thread_device device[PORTS_MAX];
 } t = {.conf = PTHREAD_MUTEX_INITIALIZER};
 
@@ -260,15 +254,10 @@ static void serve(void)
 	pthread_mutex_unlock(&t.conf);
 }
 
-static void hosts_set(void)
+static void kernel_serve(void)
 {
 	pthread_mutex_lock(&t.conf);
-	if (t.host != NULL) {
-		capabilities_set(t.kept, t.kept & ROUTES);
-		host_thread_change(t.host);
-		host_routes_set(conf_current());
-		lower();
-	}
+	device_kernel_serve(t.kept, conf_current);
 	pthread_mutex_unlock(&t.conf);
 }
 
@@ -326,13 +315,13 @@ static void *thread_run(void *arg)
 			t.confined = lower();
 			sem_post(&t.ready);
 		}
-		if (atomic_exchange_explicit(&t.hosts, false, memory_order_acquire))
-			hosts_set();
+		kernel_serve();
 		if (atomic_exchange_explicit(&t.listen, false, memory_order_acquire))
 			listen_set();
 		if (has_work())
 			serve();
 	}
+	kernel_serve();
 	close_all();
 	sem_post(&t.ready);
 	return NULL;
@@ -345,7 +334,7 @@ int device_thread_start(struct control *c, struct port ports[])
 	t.control = c;
 	t.ports = ports;
 	t.kept = devices_capabilities(c->conf->devices, c->conf->n_devices);
-	t.kept |= conf_has_host(c->conf) ? ROUTES : 0;
+	t.kept |= device_kernel_capabilities(c->conf);
 	t.kept &= capabilities_get().permitted;
 	sem_init(&t.wake, 0, 0);
 	sem_init(&t.ready, 0, 0);
@@ -462,15 +451,19 @@ void device_thread_hosts_give(struct host_thread *h)
 
 	if (pthread_mutex_clocklock(&t.conf, CLOCK_MONOTONIC, &end) != 0)
 		return; // it hangs in a driver, as device_thread_stop() will find
-	t.host = h;
+	device_kernel_give(h);
 	pthread_mutex_unlock(&t.conf);
 }
 
 void device_thread_hosts_change(void)
 {
-	if (t.host == NULL)
-		return;
-	atomic_store_explicit(&t.hosts, true, memory_order_release);
+	if (device_kernel_hosts_change())
+		sem_post(&t.wake);
+}
+
+void device_thread_announce(void)
+{
+	device_kernel_announce();
 	sem_post(&t.wake);
 }
 

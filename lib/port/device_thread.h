@@ -75,6 +75,10 @@ void device_thread_hosts_give(struct host_thread *h);
 // thread makes and removes them, changes their addresses and MTUs, and the routes by them, soon.
 void device_thread_hosts_change(void);
 
+// The routes that are announced are to be changed or compared (announced_route.h): soon, and before
+// the thread ends.
+void device_thread_announce(void);
+
 // The link addresses whose frames ports receive have changed (port_groups_set()), while the gateway
 // runs: the thread sets those of all devices, soon.
 void device_thread_listen(void);

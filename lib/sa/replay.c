@@ -42,7 +42,7 @@ void replay_start_behind(struct replay *r, uint64_t seq)
 	uint64_t first = seq - RTE_MIN(seq, (uint64_t)r->slot_mask * REPLAY_WORD_BITS);
 
 	// An earlier start may have been at a higher number.
-	memset((void *)r->ring, 0, replay_words(r) * sizeof(uint64_t));
+	memset((void *)r->ring->slot, 0, (r->slot_mask + 1) * sizeof(uint64_t));
 	atomic_store_explicit(&r->ring->top, seq, memory_order_relaxed);
 	for (uint64_t at = first; at / REPLAY_WORD_BITS <= seq / REPLAY_WORD_BITS;
 		at += REPLAY_WORD_BITS) {
@@ -56,7 +56,7 @@ void replay_start_behind(struct replay *r, uint64_t seq)
 
 uint32_t replay_words(const struct replay *r)
 {
-	return r->slot_mask + 2;
+	return r->slot_mask + 3;
 }
 
 int replay_keep_in(struct replay *r, struct replay_memory *memory, const struct key_id *id)
@@ -73,9 +73,10 @@ int replay_keep_in(struct replay *r, struct replay_memory *memory, const struct 
 
 void replay_take_over(struct replay *r, const _Atomic uint64_t *words, uint32_t n, uint64_t bound)
 {
+	const uint32_t slots = n > 1 ? rte_align32prevpow2(n - 1) : 0; // the last words
 	uint64_t top = 0;
 
-	for (uint32_t i = 1; i < n; i++) {
+	for (uint32_t i = n - slots; i < n; i++) {
 		uint32_t seen = (uint32_t)words[i], tag = (uint32_t)(words[i] >> REPLAY_WORD_BITS);
 		int64_t word =
 			(int64_t)(bound / REPLAY_WORD_BITS) + (int32_t)(tag - replay_tag(bound));
@@ -87,8 +88,8 @@ void replay_take_over(struct replay *r, const _Atomic uint64_t *words, uint32_t 
 	if (top == 0)
 		return;
 	replay_start_behind(r, top);
-	for (uint32_t i = 1; n == replay_words(r) && i < n; i++)
-		r->ring->slot[i - 1] = words[i];
+	for (uint32_t i = 0; slots == r->slot_mask + 1 && i < slots; i++)
+		r->ring->slot[i] = words[n - slots + i];
 }
 
 // Gives every word below the window the tag that its slot has next, with no number seen.

@@ -26,6 +26,9 @@
 // on the same cache line as top.
 struct replay_ring {
 	_Atomic uint64_t top; // highest number accepted or about to be, or another one of its word
+	// The complement of the end, see replay_end_set(). Workers only read it. 0, the usual one,
+	// is no part of a window for earlier versions, which take it for a slot of the memory.
+	_Atomic uint64_t not_end;
 	_Atomic uint64_t slot[];
 };
 
@@ -47,7 +50,7 @@ void replay_start_behind(struct replay *r, uint64_t seq);
 
 // The next three are for a window that workers do not have yet, of any size but 0. Control thread.
 
-// Number of words that the window has in memory: top, and those of the ring.
+// Number of words that the window has in memory: top, end, and those of the ring.
 uint32_t replay_words(const struct replay *r);
 
 // Moves the words to memory that outlives the process, under the id of the SA's key. The memory
@@ -55,7 +58,8 @@ uint32_t replay_words(const struct replay *r);
 int replay_keep_in(struct replay *r, struct replay_memory *memory, const struct key_id *id);
 
 // Continues another window of the same SA, which had n words in memory and accepted no number 2^36
-// or more away from bound. From a window of another size only the highest number is taken.
+// or more away from bound. From a window of another size only the highest number is taken. Windows
+// of earlier versions have no end, and so one word less.
 void replay_take_over(struct replay *r, const _Atomic uint64_t *words, uint32_t n, uint64_t bound);
 
 // The tag of the word that has seq.
@@ -103,6 +107,26 @@ static inline uint64_t replay_guess_seq(const struct replay *r, uint32_t lower)
 	uint64_t seq = left + (uint32_t)(lower - (uint32_t)left);
 
 	return top < r->size - 1 && seq >= left ? 0 : seq;
+}
+
+// From now on packets of an SA with ESN that have a number above this one are dropped. To begin
+// with all numbers are allowed. Control thread; workers may use the window.
+static inline void replay_end_set(struct replay *r, uint64_t seq)
+{
+	atomic_store_explicit(&r->ring->not_end, ~seq, memory_order_relaxed);
+}
+
+static inline uint64_t replay_end(const struct replay *r)
+{
+	return ~atomic_load_explicit(&r->ring->not_end, memory_order_relaxed);
+}
+
+// replay_guess_seq(); also 0 if that is above the end.
+static inline uint64_t replay_seq(const struct replay *r, uint32_t lower)
+{
+	uint64_t seq = replay_guess_seq(r, lower);
+
+	return seq <= replay_end(r) ? seq : 0;
 }
 
 // The lowest number that is not below a window with this top; 0: there is no window.

@@ -107,10 +107,13 @@ static int sa_init(struct sa *sa, const struct sa_params *p, enum sa_direction d
 		.udp_port = o->in_udp ? rte_cpu_to_be_16(o->udp_local_port) : 0,
 		.opt = *o,
 		.live = p->live,
+		.by_grant = p->by_grant,
 	};
 	sa->opt.direction = (uint8_t)direction;
 	if (direction == SA_OUT)
-		sa_out_of(sa)->blocks = number_blocks_of(p->member, o->esn);
+		sa_out_of(sa)->blocks = p->fleet_member != 0
+						? number_blocks_of_fleet(p->fleet_member)
+						: number_blocks_of(p->member, o->esn);
 	lifetime_init(&sa->lifetime, &p->live, o->cipher, seq_end(sa));
 	sa->per_packet.session = crypto_session_new(&key, dir, p->engine, n_workers);
 	return sa->per_packet.session != NULL ? 0 : -errno;
@@ -264,6 +267,7 @@ static int sa_out_init(struct sa_out *sa, const struct sa_params *p)
 
 	sa->seq_max = seq_end(&sa->sa);
 	sa->seq_reserved = UINT64_MAX;
+	sa->seq_granted = p->by_grant ? 0 : UINT64_MAX;
 	sa->peer = sa_peer_configured(o);
 	per_packet->spi = sa->sa.spi;
 	per_packet->block_zeros = (uint8_t)(64 - __builtin_popcountll(sa->blocks.mask));
@@ -288,7 +292,11 @@ static int sa_in_init(struct sa_in *sa, const struct sa_params *p)
 
 	per_packet->v4_end = v4_end_of(&sa->sa);
 	per_packet->ingress = p->opt.spi;
-	return replay_init(&per_packet->replay, p->opt.replay_window);
+	if (replay_init(&per_packet->replay, p->opt.replay_window) < 0)
+		return -ENOMEM;
+	if (p->by_grant)
+		replay_end_set(&per_packet->replay, 0);
+	return 0;
 }
 
 void sa_local_move(struct sa *sa, const struct ip_addr *local)
@@ -362,10 +370,10 @@ static void limit_update(struct sa_out *sa)
 {
 	struct sa_per_packet *per_packet = &sa->sa.per_packet;
 	bool stopped = atomic_load_explicit(&per_packet->stop, memory_order_relaxed) != DROP_NONE;
-	uint64_t limit = RTE_MIN(sa_out_life_end(sa), RTE_MIN(sa->seq_reserved, sa->block_end));
+	uint64_t limit = RTE_MIN(sa->seq_reserved, RTE_MIN(sa->block_end, sa->seq_granted));
 
 	// It is an own number, as packets up to it are compared with its block.
-	limit = number_own_to(&sa->blocks, limit);
+	limit = number_own_to(&sa->blocks, RTE_MIN(limit, sa_out_life_end(sa)));
 	atomic_store_explicit(&per_packet->seq_limit, stopped ? 0 : limit, memory_order_release);
 	copies_update(&sa->sa);
 }
@@ -388,23 +396,14 @@ void sa_out_allow(struct sa_out *sa, uint64_t seq)
 	limit_update(sa);
 }
 
-void sa_used(struct sa *sa, uint64_t now_ms, uint64_t used[LIFETIME_UNITS])
+void sa_grant(struct sa *sa, uint64_t seq)
 {
-	used[LIFETIME_BYTES] = used[LIFETIME_PACKETS] = 0;
-	for (unsigned int i = 0; i < sa->n_workers; i++) {
-		used[LIFETIME_BYTES] += sa->per_worker[i].bytes;
-		used[LIFETIME_PACKETS] += sa->per_worker[i].packets;
+	if (sa->opt.direction == SA_IN) {
+		replay_end_set(&sa->per_packet.replay, seq);
+		return;
 	}
-	// A worker may subtract a packet that another one counted, which this sum may lack
-	// (decap.c).
-	if ((int64_t)used[LIFETIME_BYTES] < 0 || (int64_t)used[LIFETIME_PACKETS] < 0)
-		used[LIFETIME_BYTES] = used[LIFETIME_PACKETS] = 0;
-	used[LIFETIME_SECONDS] = lifetime_age(&sa->lifetime, now_ms);
-	if (sa->opt.direction == SA_OUT)
-		used[LIFETIME_PACKETS] = sa_out_seq(sa_out_of(sa));
-	else
-		used[LIFETIME_PACKETS] =
-			RTE_MAX(used[LIFETIME_PACKETS], replay_top(&sa->per_packet.replay));
+	sa_out_of(sa)->seq_granted = seq;
+	limit_update(sa_out_of(sa));
 }
 
 // Numbers begin after sampled_seq: those before may have been used by the other member, and none of

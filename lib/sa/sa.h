@@ -99,6 +99,7 @@ struct sa_per_worker {
 	struct rate_bucket echoes;   // of inbound SAs: replies to decapsulated packets
 	struct rate_bucket host[2];  // of inbound SAs: decapsulated packets for the host, by class
 	uint64_t replay_sample_next; // of inbound SAs: TSC, see replay_reason() of lib/dp
+	uint64_t above_end;          // see sa_in_above_end()
 } __rte_cache_aligned;
 
 static_assert(offsetof(struct sa_per_worker, dummies) <= RTE_CACHE_LINE_SIZE,
@@ -126,8 +127,10 @@ struct sa_params {
 	uint64_t iv_mask;
 	const char *engine; // crypto engine or "auto"
 	unsigned int n_workers;
-	unsigned int member; // of a pair, whose numbers an outbound SA uses; 0: alone
-	bool follows;        // its local address is that of a port: with another it is the same SA
+	// Of a pair, or of a fleet, whose numbers an outbound SA uses; 0: of none.
+	unsigned int member, fleet_member;
+	bool by_grant; // it has no numbers before sa_grant()
+	bool follows;  // its local address is that of a port: with another it is the same SA
 	// Outbound: next hop towards the peer, of the table of routes (NULL: the peer is not
 	// known), and octets of IP packet that fit the link.
 	const struct nexthop *nexthop;
@@ -171,6 +174,7 @@ struct sa {
 		struct sa *next;          // of the record
 		unsigned int refs;        // snapshots that have taken it
 		bool begun;               // workers have seen it
+		bool by_grant;            // as of struct sa_params
 	} __rte_cache_aligned;
 };
 
@@ -223,6 +227,7 @@ struct sa_out {
 		_Atomic uint64_t seq_recent;
 		uint64_t seq_max;            // last own number there is; constant
 		uint64_t seq_reserved;       // see sa_out_allow()
+		uint64_t seq_granted;        // see sa_grant()
 		uint64_t block_end;          // last number of the block that is in use
 		struct number_blocks blocks; // constant
 		struct sa_peer peer;         // that the path leads to
@@ -231,6 +236,7 @@ struct sa_out {
 		bool into_tunnel;    // the route to the peer leads into one, which is not used
 		bool has_taken_over; // and the peer has not been shown that: peer_takeover.h
 		uint64_t leapt_ms;   // leap of the peer after which numbers were left out; 0: none
+		uint64_t wanted;     // the number after which it continues once it may; 0: none
 		uint64_t sent_seq; // last number allocated when a NAT-keepalive was last considered
 		uint64_t sent_ms; // when the last packet or NAT-keepalive was sent, as far as known
 		uint64_t sampled_seq; // last number allocated at sampled_ms, the next seq_recent
@@ -345,6 +351,17 @@ bool sa_out_is_recent(const struct sa_out *sa, uint32_t seq);
 // Lets workers use the numbers up to this one, as far as its life and its block go. To begin with
 // all are allowed. Control thread.
 void sa_out_allow(struct sa_out *sa, uint64_t seq);
+
+// The highest number of an authentic packet that was dropped as it was above the end of the window;
+// 0: none was. Control thread.
+uint64_t sa_in_above_end(const struct sa *sa);
+
+// Lets workers use, or inbound accept, no number above this one, whatever is allowed: those up to
+// it were granted to this member of a fleet. Inbound only with ESN. Control thread.
+void sa_grant(struct sa *sa, uint64_t seq);
+
+// The last number that was granted; UINT64_MAX: all are. Control thread.
+uint64_t sa_granted(const struct sa *sa);
 
 // Continues with the first own number after seq. If that is of another block, packets that have a
 // number and are not framed yet are dropped. Control thread; workers may use the SA.

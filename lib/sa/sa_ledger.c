@@ -117,7 +117,7 @@ static bool is_same(const struct sa *sa, const struct sa_params *p)
 
 	if (p->follows)
 		opt.local = sa->opt.local;
-	return sa_options_equal(&sa->opt, &opt);
+	return sa->by_grant == p->by_grant && sa_options_equal(&sa->opt, &opt);
 }
 
 struct sa *sa_ledger_take(const struct sa_ledger *l, const struct sa_params *p)
@@ -165,6 +165,15 @@ static void sa_continue(struct sa *sa, const struct sa *old)
 	sa->rate = old->rate;
 }
 
+// The last number that the member may use of a key that it had before. Another one may have
+// accepted packets with it meanwhile: those are left out when this one has a bound above them.
+static uint64_t granted_of(const struct sa *sa)
+{
+	bool was_others = sa->opt.direction == SA_IN && sa->record->left_out > sa_numbers_used(sa);
+
+	return was_others ? sa_numbers_used(sa) : sa->record->reported;
+}
+
 void sa_ledger_begin(struct sa *sa)
 {
 	uint64_t used = sa->record->used, ahead = sa->opt.direction == SA_OUT ? SA_LEDGER_AHEAD : 0;
@@ -180,6 +189,8 @@ void sa_ledger_begin(struct sa *sa)
 	sa->record->begun = used;
 	if (used > 0)
 		sa_start_behind(sa, used);
+	if (sa_granted(sa) == 0) // of a fleet
+		sa_grant(sa, granted_of(sa));
 	sa->record->before = sa_numbers_used(sa);
 }
 
@@ -269,8 +280,8 @@ int sa_ledger_prune(struct sa_ledger *l, unsigned int max)
 	return 0;
 }
 
-// The id in hexadecimal digits, bound, turn, and of a pair the member and the bits of its blocks:
-// "0123...cdef 4294967296 17 2 24"
+// The id in hexadecimal digits, bound, turn, and of a pair or fleet the member and the bits of its
+// blocks: "0123...cdef 4294967296 17 2 24"
 static int record_read(struct sa_ledger *l, const char *line)
 {
 	struct key_id id;
@@ -280,7 +291,7 @@ static int record_read(struct sa_ledger *l, const char *line)
 	struct sa_record *record;
 	int end = 0;
 
-	if (sscanf(line, "%64s %" SCNu64 " %" SCNu64 "%n %1u%n %2u%n", text, &bound, &last_used,
+	if (sscanf(line, "%64s %" SCNu64 " %" SCNu64 "%n %2u%n %2u%n", text, &bound, &last_used,
 		    &end, &member, &end, &block_bits, &end) < 3 ||
 		line[end] != '\n' || hex_parse(id.octets, sizeof(id), text) != sizeof(id))
 		return -EBADMSG;

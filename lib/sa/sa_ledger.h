@@ -37,10 +37,10 @@ struct sa_record {
 	bool in_file;     // numbers are reserved
 	uint64_t bound;   // no higher number has been used
 	uint64_t last_used; // turn in which it had an SA last
-	// The member of a pair that this gateway was when these numbers were used; 0: alone. The
-	// blocks of others were free for the other one.
+	// The member of a pair or fleet that this gateway was when these numbers were used; 0:
+	// alone. The blocks of others were free for these.
 	unsigned int member;
-	unsigned int block_bits; // of a pair: the size of its blocks is 2^block_bits; 0: not known
+	unsigned int block_bits; // then: the size of blocks is 2^block_bits; 0: not known
 	// Traffic of an SA with the key, for the size of its reservation.
 	uint64_t before; // number at the last tick
 	uint64_t rate;   // numbers in a second, averaged
@@ -49,10 +49,11 @@ struct sa_record {
 	uint64_t claimed, learnt;
 	uint64_t left_out;    // outbound: numbers that the other one may have used unreported
 	uint64_t learnt_rate; // the same of the other one
-	uint64_t reported;    // claimed, as of the last report
+	uint64_t reported;    // claimed, as of the last report; of a fleet: fleet_numbers.h
 	uint64_t raised;      // inbound: where the window has been moved to without a packet
 	uint64_t follow_ms;   // outbound: from when on an active SA may continue after these,
 	uint64_t wait_ms;     // and how much later again
+	uint64_t checked;     // of a fleet: the check of a value that has found it last
 	uint64_t sure_ms;     // from when on all reports of the other one are known; 0: not yet
 };
 

@@ -115,6 +115,15 @@ int reserve_keys_check(
 	return r == NULL ? 0 : state_keys_check(&r->state, conf, declared, errors);
 }
 
+// A crash leaves all of these out, and the turns of the other members with them: no more than a
+// peer can follow (RFC 4303 A2.2). Half of them are as much as a takeover leaves out.
+static uint64_t fleet_ahead(const struct sa_out *sa)
+{
+	const uint64_t ahead = sa->sa.record->rate * AHEAD_SECONDS_OUT;
+
+	return RTE_MIN(RTE_MAX(ahead, 4 * NUMBER_BLOCK_FLEET), 8 * NUMBER_BLOCK_FLEET);
+}
+
 // When the other member of a pair begins a block, a standby needs the one after that, and may
 // become active before the next write.
 static uint64_t out_ahead(const struct sa_out *sa)
@@ -122,6 +131,8 @@ static uint64_t out_ahead(const struct sa_out *sa)
 	uint64_t least = sa->sa.opt.esn ? AHEAD_MIN_OUT_ESN : AHEAD_MIN_OUT;
 	uint64_t ahead = RTE_MAX(sa->sa.record->rate * AHEAD_SECONDS_OUT, least);
 
+	if (number_members(&sa->blocks) > 2)
+		return fleet_ahead(sa);
 	if (sa->blocks.mask != UINT64_MAX)
 		ahead = RTE_MAX(ahead, 2 * (sa->blocks.mask + 1));
 	return RTE_MIN(ahead, sa->seq_max / AHEAD_PART_OUT);

@@ -191,7 +191,10 @@ int state_open(struct state *s, const struct conf *conf, struct sa_ledger *ledge
 {
 	int rc;
 
-	*s = (struct state){.lock = -1, .ledger = ledger, .member = conf->pair_member};
+	*s = (struct state){.lock = -1,
+		.ledger = ledger,
+		.member = RTE_MAX(conf->pair_member, conf->fleet_member), // one of them is 0
+		.fleet = conf->fleet_member != 0};
 	snprintf(s->path, sizeof(s->path), "%s/%s.sequence", conf->state_dir, conf->instance);
 	snprintf(s->memory_path, sizeof(s->memory_path), RUN_DIR "/%s.replay", conf->instance);
 	rc = folders_check(conf);
@@ -225,6 +228,8 @@ unsigned int state_block_bits(const struct state *s, const struct sa_options *o)
 {
 	if (s->member == 0)
 		return 0;
+	if (s->fleet)
+		return NUMBER_BLOCK_BITS_FLEET;
 	return o->esn ? NUMBER_BLOCK_BITS_ESN : NUMBER_BLOCK_BITS;
 }
 
@@ -234,7 +239,8 @@ bool state_key_is_divided(const struct state *s, const struct sa_options *o)
 
 	return r != NULL && r->bound > 0 &&
 	       (r->member != s->member ||
-		       (r->block_bits != 0 && r->block_bits != state_block_bits(s, o)));
+		       ((r->block_bits != 0 || s->fleet) && // a pair may have had others
+			       r->block_bits != state_block_bits(s, o)));
 }
 
 static void key_refuse(FILE *errors, const struct conf_sa *sa, const char *why)
@@ -255,8 +261,8 @@ int state_keys_check(const struct state *s, const struct conf *conf, bool declar
 			unknown++;
 		} else if (state_key_is_divided(s, &sa->opt)) {
 			key_refuse(errors, sa,
-				"its key was used with another value of pair.member or esn, or "
-				"without pair.member");
+				"its key was used with another value of pair.member, fleet.member "
+				"or esn, or without that");
 			divided++;
 		}
 	}
@@ -266,7 +272,8 @@ int state_keys_check(const struct state *s, const struct conf *conf, bool declar
 			"were, put the last %s back, or make new keys here and at the peer\n",
 			s->path);
 	if (divided > 0)
-		fputs("make new keys, on both members of the pair and at the peer\n", errors);
+		fputs("make new keys, on all members of the pair or fleet and at the peer\n",
+			errors);
 	return unknown > 0 || divided > 0 ? -EPERM : 0;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "conf.h"
@@ -18,7 +19,8 @@ struct state {
 	char memory_path[PATH_MAX]; // of replay windows, see replay_memory.h
 	struct sa_ledger *ledger;
 	int lock;            // descriptor of the locked file, which has the turn; -1: none
-	unsigned int member; // of a pair, which this gateway is; 0: alone
+	unsigned int member; // of a pair or fleet, which this gateway is; 0: alone
+	bool fleet;          // it is of a fleet
 };
 
 // Logs an error of a file, with its remedy. Returns -error.
@@ -45,9 +47,8 @@ bool state_key_is_unknown(const struct state *s, const struct sa_options *o);
 // The size of the blocks of numbers of an SA, as of sa_record; 0: alone.
 unsigned int state_block_bits(const struct state *s, const struct sa_options *o);
 
-// Whether this gateway has used the key of an outbound SA as another member of a pair, alone, or
-// with blocks of another size: the other one may have used some of the numbers that it would use
-// now.
+// Whether this gateway has used the key of an outbound SA as another member, alone, or
+// with blocks of another size: others may have used some of the numbers that it would use now.
 bool state_key_is_divided(const struct state *s, const struct sa_options *o);
 
 // Checks that the file has the key of every outbound SA whose cipher must not use a nonce twice,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cost of features in a pass, beyond the plain packet:
 //
-//   bench_features [--feature NAME] [--rounds N] [--json]
+//   bench_features [--feature NAME] [--engine NAME] [--rounds N] [--json]
 //
 // Two pairs of gateways in one process, one with the feature and one without, pass batches of the
 // same packets in turn, so that other load of the machine affects both. AES-128-GCM, one SA, 1000
@@ -36,28 +36,34 @@ static const struct row {
 	struct feature feature;
 	bool vlan;
 	unsigned int size, more; // octets of the plain packet, and of the other beyond it
+	bool first;              // each packet is the first one of its flow
 } rows[] = {
-	{"inner_ipv6", "IPv6 in IPv4", {.inner_v6 = true}, false, SMALL, 0},
-	{"outer_ipv6", "IPv4 in IPv6", {.outer_v6 = true}, false, SMALL, 0},
-	{"ipv6", "IPv6 in IPv6", {.inner_v6 = true, .outer_v6 = true}, false, SMALL, 0},
-	{"esn", "extended sequence numbers", {.esn = true}, false, SMALL, 0},
-	{"window_4096", "replay window of 4096 instead of 64", {.window = 4096}, false, SMALL, 0},
-	{"window_65536", "replay window of 65536", {.window = 65536}, false, SMALL, 0},
-	{"udp", "ESP in UDP", {.udp = true}, false, SMALL, 0},
-	{"tunnel", "a route into a tunnel instead of a policy", {.tunnel = true}, false, SMALL, 0},
+	{"inner_ipv6", "IPv6 in IPv4", {.inner_v6 = true}, false, SMALL, 0, false},
+	{"outer_ipv6", "IPv4 in IPv6", {.outer_v6 = true}, false, SMALL, 0, false},
+	{"ipv6", "IPv6 in IPv6", {.inner_v6 = true, .outer_v6 = true}, false, SMALL, 0, false},
+	{"esn", "extended sequence numbers", {.esn = true}, false, SMALL, 0, false},
+	{"window_4096", "replay window of 4096 instead of 64", {.window = 4096}, false, SMALL, 0,
+		false},
+	{"window_65536", "replay window of 65536", {.window = 65536}, false, SMALL, 0, false},
+	{"udp", "ESP in UDP", {.udp = true}, false, SMALL, 0, false},
+	{"tunnel", "a route into a tunnel instead of a policy", {.tunnel = true}, false, SMALL, 0,
+		false},
 	{"pair", "members of a pair, whose addresses are in a group", {.pair = true}, false, SMALL,
-		0},
-	{"vlan", "tags removed and inserted by the worker", {0}, true, SMALL, 0},
+		0, false},
+	{"vlan", "tags removed and inserted by the worker", {0}, true, SMALL, 0, false},
+	{"first", "first packets of flows", {0}, false, SMALL, 0, true},
 	{"fragments_before", "fragmented before ESP, reassembled after", {.mtu = LARGE_MTU}, false,
-		LARGE, 0},
+		LARGE, 0, false},
 	{"fragments_after", "ESP packets fragmented, and reassembled",
-		{.mtu = LARGE_MTU, .after = true}, false, LARGE, 0},
-	{"vxlan_64", "in a VXLAN", {0}, false, SMALL, VXLAN},
-	{"vxlan_512", "in a VXLAN", {0}, false, 512, VXLAN},
-	{"vxlan_1350", "in a VXLAN", {0}, false, 1350, VXLAN},
+		{.mtu = LARGE_MTU, .after = true}, false, LARGE, 0, false},
+	{"vxlan_64", "in a VXLAN", {0}, false, SMALL, VXLAN, false},
+	{"vxlan_512", "in a VXLAN", {0}, false, 512, VXLAN, false},
+	{"vxlan_1350", "in a VXLAN", {0}, false, 1350, VXLAN, false},
 };
 
 enum { OUT, IN, WAYS };
+
+static const char *engine_name = "auto";
 
 // A pair of gateways and a batch of their packets, in clear and as the near gateway seals them.
 struct side {
@@ -68,10 +74,12 @@ struct side {
 	struct gateway_pair *pair;
 	struct batch *batch[WAYS]; // packets received by the near gateway, and by the far one
 	unsigned int n[WAYS];      // frames of it
+	bool first;                // each packet is the first one of its flow
 };
 
 struct figures {
 	double cycles[ROUNDS_MAX], instructions;
+	double own; // instructions of the gateway's code, without that of libraries
 };
 
 // Cost of a side, by direction.
@@ -90,9 +98,9 @@ static const struct vlan_map *map_new(uint16_t port)
 	return map;
 }
 
-// first: the number of its first worker.
-static struct side *side_new(
-	const struct row *row, bool plain, struct rte_mempool *pool, unsigned int first)
+// first: the number of its first worker. rounds: of which it has packets.
+static struct side *side_new(const struct row *row, bool plain, struct rte_mempool *pool,
+	unsigned int first, unsigned int rounds)
 {
 	struct side *s = calloc(1, sizeof(*s));
 
@@ -100,7 +108,7 @@ static struct side *side_new(
 		die("no memory");
 	s->point = (struct point){.cipher = cipher_alg_find("aes-128-gcm"),
 		.auth = auth_alg_find("none"),
-		.engine = "auto",
+		.engine = engine_name,
 		.size = row->size + (plain ? 0 : row->more),
 		.sas = 1,
 		.flows = FLOWS,
@@ -115,6 +123,9 @@ static struct side *side_new(
 	}
 	if (row->feature.mtu > 0) // room for two fragments of each packet
 		s->batch[OUT]->n = s->batch[OUT]->n / 2 / BURST * BURST;
+	s->first = row->first && !plain;
+	if (s->first) // those of prepare(), and twice as many for each count or round
+		s->point.flows = s->batch[OUT]->n * (2 * rounds + 3);
 	s->pool = pool;
 	s->pair = gateway_pair_new(&s->point, pool, first);
 	return s;
@@ -231,6 +242,13 @@ static unsigned int open_all(struct side *s, bool compared)
 	return n;
 }
 
+// The near gateway has seen the flows of fill().
+static void renew(struct side *s)
+{
+	if (s->first)
+		batch_fill(s->batch[OUT]);
+}
+
 // Sends a packet of every flow, which are sent last in a burst, and then compares a whole batch.
 static void prepare(struct side *s)
 {
@@ -239,7 +257,7 @@ static void prepare(struct side *s)
 	do {
 		unsigned int n;
 
-		all = s->batch[OUT]->seen == FLOWS;
+		all = s->first || s->batch[OUT]->seen == FLOWS;
 		fill(s);
 		n = open_all(s, all);
 		if (n == s->n[OUT])
@@ -275,9 +293,11 @@ static double timed(struct side *s, unsigned int way)
 	return ((double)from - (double)ports) / (s->n[way] - warm) * s->n[way] / s->n[OUT];
 }
 
-// Instructions for each packet of the last burst.
-static double counted(struct side *s, unsigned int way)
+// Counts instructions for each packet of the last burst.
+static void count_way(struct side *s, unsigned int way, struct figures *f)
 {
+	double packets = (double)BURST * s->n[OUT] / s->n[way];
+
 	struct worker *w = (way == OUT ? &s->pair->near : &s->pair->far)->worker[0];
 	struct rte_mbuf *m[BURST];
 	struct tx_buffer *tx;
@@ -296,19 +316,22 @@ static double counted(struct side *s, unsigned int way)
 	to = rte_rdtsc();
 	step_end();
 	transmit(tx);
-	return (double)(to - from) / BURST * s->n[way] / s->n[OUT];
+	f->instructions = (double)(to - from) / packets;
+	f->own = (double)step_own() / packets;
 }
 
 static void count(struct side *s, struct cost *c)
 {
 	fill(s);
+	renew(s);
 	for (unsigned int way = 0; way < WAYS; way++)
-		c->way[way].instructions = counted(s, way);
+		count_way(s, way, &c->way[way]);
 }
 
 static void round_run(struct side *s, struct cost *c, unsigned int round)
 {
 	fill(s);
+	renew(s);
 	for (unsigned int way = 0; way < WAYS; way++)
 		c->way[way].cycles[round] = timed(s, way);
 }
@@ -325,12 +348,12 @@ static void print(const struct row *row, unsigned int way, struct figures *with,
 	printf(json ? "{\"feature\":\"%s\",\"dir\":\"%s\",\"size\":%u,\"plain\":%.1f,\"cycles\":%."
 		      "1f,"
 		      "\"more\":%.1f,\"ratio\":%.3f,\"plain_instructions\":%.1f,\"instructions\":%."
-		      "1f,"
+		      "1f,\"own\":%.1f,"
 		      "\"core_shared\":%s,\"core_clock\":%.3f,\"text\":\"%s\"}\n"
-		    : "%-18s %-4s %5u %7.0f %7.0f %6.0f %6.3f %8.1f %12.1f %6s %5.2f  %s\n",
+		    : "%-18s %-4s %5u %7.0f %7.0f %6.0f %6.3f %8.1f %12.1f %7.1f %6s %5.2f  %s\n",
 		row->name, dir_names[way == OUT ? DIR_OUT : DIR_IN], row->size,
 		median(without->cycles, rounds), median(with->cycles, rounds), median(more, rounds),
-		median(ratio, rounds), without->instructions, with->instructions,
+		median(ratio, rounds), without->instructions, with->instructions, with->own,
 		json                         ? core_is_shared(core.share) ? "true" : "false"
 		: core_is_shared(core.share) ? "shared"
 					     : "own",
@@ -343,7 +366,8 @@ static void measure(const struct row *row, struct rte_mempool *pool, unsigned in
 	static struct cost with, without;
 	static double share[ROUNDS_MAX], clock[ROUNDS_MAX];
 	static unsigned int plain_size; // whose instructions are in without
-	struct side *plain = side_new(row, true, pool, 0), *side = side_new(row, false, pool, 2);
+	struct side *plain = side_new(row, true, pool, 0, rounds),
+		    *side = side_new(row, false, pool, 2, rounds);
 	struct core core;
 
 	prepare(plain);
@@ -375,47 +399,65 @@ static unsigned int rounds_read(const char *from)
 	return (unsigned int)v;
 }
 
-int main(int argc, char **argv)
+struct options {
+	unsigned int rounds;
+	const char *only; // NULL: all features
+	bool json;
+};
+
+static struct options options_read(int argc, char **argv)
 {
 	static const struct option longs[] = {{"feature", required_argument, NULL, 'f'},
-		{"rounds", required_argument, NULL, 'r'}, {"json", no_argument, NULL, 'j'}, {0}};
-	unsigned int rounds = ROUNDS, measured = 0;
-	const char *only = NULL;
-	struct rte_mempool *pool;
-	bool json = false;
+		{"engine", required_argument, NULL, 'e'}, {"rounds", required_argument, NULL, 'r'},
+		{"json", no_argument, NULL, 'j'}, {0}};
+	struct options o = {.rounds = ROUNDS};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		if (c == 'f')
-			only = optarg;
+			o.only = optarg;
+		else if (c == 'e')
+			engine_name = optarg;
 		else if (c == 'r')
-			rounds = rounds_read(optarg);
+			o.rounds = rounds_read(optarg);
 		else if (c == 'j')
-			json = true;
+			o.json = true;
 		else
 			exit(2);
 	}
 	if (optind != argc)
 		die("what is '%s'?", argv[optind]);
-	pool = nic_start(1);
-	if (!json)
-		printf("for each packet: TSC cycles without ports, and instructions\n"
-		       "  plain   without the feature\n"
-		       "  more    median of the differences of neighbouring batches; ratio: of the "
-		       "ratios\n"
-		       "  core    own, or shared with something that runs beside us: measure "
-		       "again\n"
-		       "  clock   core cycles in a TSC cycle\n"
-		       "%-18s %-4s %5s %7s %7s %6s %6s %8s %12s %6s %5s\n",
-			"feature", "dir", "size", "plain", "cycles", "more", "ratio", "plain",
-			"instructions", "core", "clock");
+	return o;
+}
+
+static void head_print(void)
+{
+	printf("for each packet: TSC cycles without ports, and instructions\n"
+	       "  plain   without the feature\n"
+	       "  more    median of the differences of neighbouring batches; ratio: of the ratios\n"
+	       "  own     instructions of the gateway's code, without that of libraries\n"
+	       "  core    own, or shared with something that runs beside us: measure again\n"
+	       "  clock   core cycles in a TSC cycle\n"
+	       "%-18s %-4s %5s %7s %7s %6s %6s %8s %12s %7s %6s %5s\n",
+		"feature", "dir", "size", "plain", "cycles", "more", "ratio", "plain",
+		"instructions", "own", "core", "clock");
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = options_read(argc, argv);
+	struct rte_mempool *pool = nic_start(1);
+	unsigned int measured = 0;
+
+	if (!o.json)
+		head_print();
 	for (unsigned int i = 0; i < RTE_DIM(rows); i++)
-		if (only == NULL || strcmp(only, rows[i].name) == 0) {
-			measure(&rows[i], pool, rounds, json);
+		if (o.only == NULL || strcmp(o.only, rows[i].name) == 0) {
+			measure(&rows[i], pool, o.rounds, o.json);
 			measured++;
 		}
 	nic_stop();
 	if (measured == 0)
-		die("there is no feature '%s'", only);
+		die("there is no feature '%s'", o.only);
 	return EXIT_SUCCESS;
 }

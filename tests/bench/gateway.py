@@ -6,10 +6,10 @@ import struct
 import subprocess
 
 
-def tunnel(number):
-    """Its SAs and its policy, as elements of lists."""
+def tunnel(number, local="192.0.2.1", more=""):
+    """Its SAs, with more settings, and its policy, as elements of lists."""
     remote = f"198.18.{number >> 8}.{number & 255}"
-    ends = f'local = "192.0.2.1"; remote = "{remote}"; cipher = "aes-128-gcm";'
+    ends = f'local = "{local}"; remote = "{remote}"; cipher = "aes-128-gcm"; {more}'
     sas = ",\n".join(
         f'{{ name = "{direction}-{number}"; direction = "{direction}"; spi = "{base + number:#x}"; {ends}\n'
         f'  cipher_key = "{base + number:040x}"; }}'
@@ -24,7 +24,11 @@ def tunnel(number):
 
 def tunnels(count, policies=""):
     """The lists sas and policies of that many tunnels, these policies before their own."""
-    items = [tunnel(number) for number in range(count)]
+    return lists([tunnel(number) for number in range(count)], policies)
+
+
+def lists(items, policies=""):
+    """The same of such tunnels."""
     return (
         "sas = (\n" + ",\n".join(sas for sas, _ in items) + ");\n"
         "policies = (\n" + policies + "\n".join(policy + "," for _, policy in items)

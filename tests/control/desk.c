@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "desk.h"
 
-#include "address.h"
-#include "build_flow.h"
 #include "configure.h"
+#include "control_parts.h"
 #include "event_log.h"
 #include "events.h"
-#include "hash_key.h"
-#include "links.h"
 #include "log.h"
-#include "originate.h"
-#include "path_mtu.h"
-#include "retire.h"
 #include "sas.h"
 
 static const char form[] =
@@ -68,10 +62,12 @@ uint64_t desk_heartbeat;
 unsigned int desk_watchdog;
 int desk_collector;
 unsigned int desk_messages;
+char desk_announced[1024];
+unsigned int desk_announcements;
+void (*desk_at_announcement)(void);
 struct frame desk_sent[64];
 unsigned int desk_n_sent;
 
-static struct rte_rcu_qsbr *qsbr;
 static uint64_t event_position;
 static char lines[16384];
 
@@ -171,9 +167,24 @@ static int io_export_send(
 	return desk_collector;
 }
 
+static void io_announce(void *arg, const struct ip_prefix to[], unsigned int n)
+{
+	char text[IP_PREFIX_STRLEN];
+
+	(void)arg;
+	desk_announced[0] = '\0';
+	for (unsigned int i = 0; i < n; i++)
+		snprintf(desk_announced + strlen(desk_announced),
+			sizeof(desk_announced) - strlen(desk_announced), "%s\n",
+			ip_prefix_format(text, &to[i]));
+	desk_announcements++;
+	if (desk_at_announcement != NULL)
+		desk_at_announcement();
+}
+
 static const struct control_io io = {io_send, io_listen, io_has_link, io_active, io_link,
 	io_counters, io_now_ms, io_boot_ms, io_heartbeat, io_stall, io_watchdog, NULL, NULL,
-	io_export_send};
+	io_export_send, io_announce};
 
 void desk_conf_write(FILE *f, const char *more, const char *sa)
 {
@@ -191,80 +202,25 @@ struct conf *desk_conf(const char *more, const char *sa)
 	return conf;
 }
 
-static struct snapshot *snapshot_of(const struct conf *conf)
-{
-	char why[256];
-	struct snapshot *s = configure_build(&desk, conf, why, sizeof(why));
-
-	assert_non_null(s);
-	return s;
-}
-
-static void tables_start(void)
-{
-	struct flow_config flows = build_flow_config(desk.conf);
-
-	desk.neigh = neigh_table_new(&(struct neigh_params){.max = 64,
-		.n_ports = 2,
-		.reachable_s = 30,
-		.qsbr = qsbr,
-		.solicit = originate_solicitation,
-		.arg = &desk});
-	desk.flows = flow_table_new(
-		&(struct flow_params){
-			.capacity = desk.conf->flows_max, .workers = 1, .qsbr = qsbr, .reader = 1},
-		&flows);
-	assert_non_null(desk.neigh);
-	assert_non_null(desk.flows);
-	while (flow_table_fill(desk.flows))
-		;
-}
-
-static void worker_start(void)
-{
-	desk.workers[0] = worker_new(&(struct worker_params){.pool = harness_pool,
-		.large_pool = harness_large_pool,
-		.neigh = desk.neigh,
-		.dad = desk.dad,
-		.flows = desk.flows,
-		.flow_slice = 64,
-		.published = &desk.snapshot,
-		.tsc_hz = TSC_HZ,
-		.hash_key = test_hash_key,
-		.held_max = 16,
-		.reassembly_max = 16,
-		.reassembly_s = 15});
-	assert_non_null(desk.workers[0]);
-	desk.deadlines.of[0] = &desk.workers[0]->deadline;
-	desk.deadlines.n = 1;
-}
-
 int desk_begin(void **state)
 {
-	size_t size = RTE_ALIGN_CEIL(rte_rcu_qsbr_get_memsize(2), RTE_CACHE_LINE_SIZE);
-
 	(void)state;
-	qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE, size);
-	assert_int_equal(rte_rcu_qsbr_init(qsbr, 2), 0);
 	desk_now += 100000; // the log of a test before does not limit that of this one
 	desk_link[LAN] = desk_link[WAN] = true;
 	desk_link_told[LAN] = desk_link_told[WAN] = false;
 	desk_active[LAN] = desk_active[WAN] = 0;
+	desk_announced[0] = '\0';
+	desk_announcements = 0;
+	desk_at_announcement = NULL;
 	desk_counters = (struct counters){0};
 	desk = (struct control){.io = &io,
 		.io_arg = &desk,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
-		.pool = harness_pool,
-		.qsbr = qsbr};
+		.pool = harness_pool};
 	desk.conf = desk_conf("", "");
 	for (uint16_t i = 0; i < 2; i++)
 		memcpy(&desk.ports[i].mac, mac_of_port(i), sizeof(desk.ports[i].mac));
-	tables_start();
-	assert_int_equal(address_init(&desk), 0);
-	assert_int_equal(configure_start(&desk, snapshot_of(desk.conf)), 0);
-	address_start(&desk);
-	links_start(&desk);
-	worker_start();
+	control_parts_start(&desk);
 	desk_forget();
 	return 0;
 }
@@ -272,16 +228,8 @@ int desk_begin(void **state)
 int desk_end(void **state)
 {
 	(void)state;
-	worker_free(desk.workers[0]);
-	retire_all(&desk);
-	configure_stop(&desk);
-	path_mtus_free(&desk.path_mtus);
-	flow_table_free(desk.flows);
-	neigh_table_free(desk.neigh);
-	dad_free(desk.dad);
-	listener_free(desk.listener);
+	control_parts_stop(&desk);
 	conf_free(desk.conf);
-	free(qsbr);
 	return rte_mempool_in_use_count(harness_pool) == 0 ? 0 : -1;
 }
 
@@ -299,7 +247,8 @@ void desk_replace(struct conf *conf)
 		assert_true(configure_grace_over(&desk));
 		configure_retire(&desk);
 	}
-	assert_int_equal(configure_replace(&desk, conf, snapshot_of(conf), desk_now), 0);
+	assert_int_equal(
+		configure_replace(&desk, conf, control_parts_snapshot(&desk, conf), desk_now), 0);
 	conf_free(old);
 }
 
@@ -320,13 +269,13 @@ void desk_wait(unsigned int ms)
 
 void desk_worker_begins(void)
 {
-	rte_rcu_qsbr_thread_register(qsbr, 0);
-	rte_rcu_qsbr_thread_online(qsbr, 0);
+	rte_rcu_qsbr_thread_register(desk.qsbr, 0);
+	rte_rcu_qsbr_thread_online(desk.qsbr, 0);
 }
 
 void desk_worker_passes(void)
 {
-	rte_rcu_qsbr_quiescent(qsbr, 0);
+	rte_rcu_qsbr_quiescent(desk.qsbr, 0);
 }
 
 void desk_event(struct event e)

@@ -30,6 +30,10 @@ extern unsigned int desk_watchdog; // how often the watchdog was fed
 extern int desk_collector;         // result of sending to the collector of flows
 extern unsigned int desk_messages; // that were sent to it, or tried
 
+extern char desk_announced[1024];          // the networks that it was given last, a line each,
+extern unsigned int desk_announcements;    // how often it was,
+extern void (*desk_at_announcement)(void); // a function that is called then; NULL: none
+
 // Frames that the control thread has sent since the last call of desk_forget().
 extern struct frame desk_sent[64];
 extern unsigned int desk_n_sent;

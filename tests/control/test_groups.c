@@ -243,6 +243,80 @@ static void test_standby_again_at_once(void **state)
 	assert_int_equal(sent_about_group(), 0);
 }
 
+static void expect(uint64_t ms)
+{
+	assert_true(role_expect(&desk, "main", desk_now + ms));
+}
+
+// It announces its addresses, and answers for them, but no SA is used.
+static void test_expected_group(void **state)
+{
+	(void)state;
+	desk_wait(2000);
+	desk_reload(GROUP("standby"), "");
+	desk_forget();
+	expect(2000);
+	assert_int_equal(sent_about_group(), 2); // at once
+	assert_int_equal(state_of(WAN, "192.0.2.1"), DAD_EXPECTED);
+	assert_int_equal(state_of(WAN, "2001:db8:f::1"), DAD_EXPECTED);
+	assert_int_equal(stop_of("out-4"), DROP_STANDBY);
+	desk_reload(GROUP("standby"), "");
+	assert_int_equal(state_of(WAN, "192.0.2.1"), DAD_EXPECTED);
+	desk_wait(1000);
+	assert_int_equal(sent_about_group(), 8);
+	set("main", CONF_ACTIVE);
+	assert_false(desk.groups.item[0].expected);
+	assert_int_equal(state_of(WAN, "192.0.2.1"), DAD_ASSIGNED);
+	assert_int_equal(stop_of("out-4"), DROP_NONE);
+	desk_wait(3000);
+	assert_int_equal(state_of(WAN, "192.0.2.1"), DAD_ASSIGNED);
+	assert_false(role_expect(&desk, "main", desk_now + 1000)); // it is active
+	assert_false(role_expect(&desk, "other", desk_now + 1000));
+}
+
+// A group that does not become active in time, or is to be standby, is silent again.
+static void test_expectation_ends(void **state)
+{
+	(void)state;
+	desk_wait(2000);
+	desk_reload(GROUP("standby"), "");
+	expect(500);
+	desk_wait(400);
+	expect(500);
+	desk_wait(400);
+	assert_int_equal(state_of(WAN, "192.0.2.1"), DAD_EXPECTED);
+	desk_wait(200);
+	assert_int_equal(state_of(WAN, "192.0.2.1"), DAD_STANDBY);
+	assert_false(desk.groups.item[0].expected);
+	expect(2000);
+	set("main", CONF_STANDBY);
+	assert_int_equal(state_of(WAN, "192.0.2.1"), DAD_STANDBY);
+	expect(2000);
+	roles_give_up(&desk, desk_now);
+	assert_int_equal(state_of(WAN, "2001:db8:f::1"), DAD_STANDBY);
+	desk_forget();
+	desk_wait(3000);
+	assert_int_equal(sent_about_group(), 0);
+}
+
+// Another gateway announces it from now on.
+static void test_leaving_group_is_not_defended(void **state)
+{
+	(void)state;
+	desk_wait(2000);
+	desk_reload(GROUP("active"), "");
+	desk_wait(12000);
+	desk.groups.item[0].leaving = true;
+	desk_forget();
+	claim("192.0.2.1");
+	assert_int_equal(sent_about_group(), 0);
+	set("main", CONF_ACTIVE); // it stays
+	desk_wait(12000);
+	desk_forget();
+	claim("192.0.2.1");
+	assert_int_equal(sent_about_group(), 2);
+}
+
 static atomic_bool pass_has_begun;
 
 // A worker's pass, in which it accepts a packet of the SA after some time.
@@ -403,6 +477,9 @@ int main(void)
 		desk_test(test_takeover_picks_up),
 		desk_test(test_active_group_is_defended),
 		desk_test(test_standby_again_at_once),
+		desk_test(test_expected_group),
+		desk_test(test_expectation_ends),
+		desk_test(test_leaving_group_is_not_defended),
 		desk_test(test_standby_waits_for_passes),
 		desk_test(test_reload_keeps_the_role),
 		desk_test(test_reload_changes_no_roles),

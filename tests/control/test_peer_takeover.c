@@ -30,6 +30,19 @@ static void test_peer_leaves_numbers_out(void **state)
 	assert_true(desk_sa_out("out-4")->sa.record->rate < NUMBER_BLOCK / 1000);
 }
 
+// With ESN a fleet refuses more: numbers for minutes without etcd.
+static void test_esn(void **state)
+{
+	uint64_t before;
+
+	(void)state;
+	desk_reload("", "esn = true;");
+	accepted(100);
+	before = out();
+	accepted(NUMBER_BLOCK + 100);
+	assert_int_equal(out(), before + NUMBER_LEAP_ESN);
+}
+
 // Not one that is as fast as it can be, nor the first packet.
 static void test_other_peers(void **state)
 {
@@ -80,6 +93,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		desk_test(test_peer_leaves_numbers_out),
+		desk_test(test_esn),
 		desk_test(test_other_peers),
 		desk_test(test_lifetime),
 		desk_test(test_shared_sas),

@@ -152,6 +152,26 @@ static void test_confirmed(void **state)
 	assert_int_equal(desk.path_mtus.n, 0);
 }
 
+// A search that confirms the known MTU logs nothing, and keeps no line back.
+static void test_kept(void **state)
+{
+	(void)state;
+	desk_wait(1000);
+	desk_event(too_big(1400));
+	desk_event(too_big(1400));
+	assert_int_equal(path_mtu(), 1400);
+	desk_wait(1000);
+	desk_forget();
+	while (sent_to("192.0.2.2") == 0)
+		desk_wait(100);
+	desk_event(too_big(1400));
+	desk_expect_no_log();
+	desk_event(too_big(1300));
+	desk_event(too_big(1300));
+	assert_int_equal(path_mtu(), 1300);
+	desk_expect_log("path MTU to 192.0.2.2 is 1300");
+}
+
 static void test_refuted(void **state)
 {
 	(void)state;
@@ -185,6 +205,7 @@ int main(void)
 		desk_test(test_reload_knows_moved_peer),
 		desk_test(test_keepalive),
 		desk_test(test_confirmed),
+		desk_test(test_kept),
 		desk_test(test_refuted),
 		desk_test(test_learning_off),
 	};

@@ -170,6 +170,7 @@ static void test_discard_only_on_demand(void **state)
 	assert_int_equal(info.refused_ms, 5000);
 	assert_non_null(strstr(info.refused, "a reload would discard 1 run-time change: write to"));
 	assert_null(strchr(info.refused, '\n'));
+	assert_string_equal(info.refused + strlen(info.refused) - 4, " ..."); // no half word
 	requests_tick(true, desk_now);
 	requests_tick(false, desk_now);
 	desk_expect_log("rule \"r\" removed");

@@ -70,7 +70,7 @@ void model_setup(unsigned int scenario)
 	model->sa.seq_max = s->esn ? SA_ESN_MAX : SA_SEQ_MAX;
 	model->sa.seq = before() + (s->allows ? 0 : NUMBERS - 3);
 	model->sa.blocks = number_blocks_of(0, s->esn);
-	model->sa.block_end = UINT64_MAX;
+	model->sa.seq_granted = model->sa.block_end = UINT64_MAX;
 	model->sa.sa.lifetime.hard[LIFETIME_PACKETS] = UINT64_MAX;
 	allow(s->allows ? before() + 2 : UINT64_MAX);
 }

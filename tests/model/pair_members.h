@@ -23,7 +23,7 @@
 #define BLOCK     16 // numbers: the smallest of which LEFT_PART of numbers.c is one
 #define BLOCKS    34 // so that reserve.c reserves two own blocks ahead, as in lib/
 #define WINDOW    32
-#define WORDS     5 // of a window
+#define WORDS     6 // of a window
 #define PACKETS   64
 #define QUEUE     2 // lines: those of a round
 #define LINE_ROOM 64
@@ -298,9 +298,13 @@ bool member_changes_learn(struct control *, const char *)
 }
 
 // clang-format off
-void dad_group_set(struct dad *, uint16_t, const struct ip_addr *, bool) {}
+void announced_change(struct control *) {}
+void dad_group_set(struct dad *, uint16_t, const struct ip_addr *, enum dad_state) {}
+void dad_roles_begin(struct dad *) {}
+void dad_roles_end(struct dad *) {}
 void event_log_add(enum event_id, const struct event_value *) {}
 void flow_adopted_keep(struct flow_table *) {}
+void frozen_renew(struct control *) {}
 void flow_table_take_over(struct flow_table *, bool) {}
 void log_line(enum log_level, const char *, ...) {}
 void member_changes_connected(struct control *, bool) {}
@@ -361,7 +365,9 @@ static void sa_init(struct member *m, enum sa_direction direction)
 		return;
 	}
 	sa->per_worker = m->out.per_worker;
-	m->out.blocks = (struct number_blocks){.mask = BLOCK - 1, .own = number_of(m) * BLOCK};
+	m->out.blocks = (struct number_blocks){
+		.mask = BLOCK - 1, .turn = BLOCK, .own = number_of(m) * BLOCK};
+	m->out.seq_granted = conf[number_of(m)].fleet_member != 0 ? 0 : UINT64_MAX;
 	m->out.seq_max = number_own_to(&m->out.blocks, BLOCK * BLOCKS - 1);
 	sa->per_packet.block_zeros = (uint8_t)(64 - __builtin_popcountll(m->out.blocks.mask));
 	sa_start_behind(sa, 0);

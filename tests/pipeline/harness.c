@@ -269,6 +269,7 @@ static struct gateway *with_worker(struct gateway *g, unsigned int id)
 		.echoes_per_second = conf->icmp_echoes_per_second,
 		.host_per_second = conf->host_packets_per_second,
 		.held_max = conf->neighbour_hold,
+		.hold_max = HARNESS_HOLD_MAX,
 		.reassembly_max = harness_reassembly_max,
 		.reassembly_s = 30,
 	});
@@ -343,7 +344,8 @@ static void check_conservation(const struct gateway *g)
 {
 	const struct counters *c = &g->w->counters;
 	uint64_t in = c->rx + c->originated;
-	uint64_t held = g->w->n_held + g->w->n_handed; // other workers may write to its rings
+	uint64_t held = g->w->n_held + g->w->hold.n +
+			g->w->n_handed; // other workers may write to its rings
 	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++)
 		held += g->w->fragments[i].n_frags;
 	if (g->w->from_host != NULL)

@@ -18,8 +18,7 @@ void gateway_receive(struct gateway *g, const struct frame in[], unsigned int n)
 	struct rte_mbuf *m[RX_BURST_MAX];
 
 	frame_mbufs(m, in, n);
-	n = fanout_receive(g->w, m, (uint16_t)n);
-	n = fanout_spread(g->w, m, (uint16_t)n);
+	n = fanout_distribute(g->w, m, (uint16_t)n, true);
 	gateway_pass_mbufs(g, m, n);
 }
 

@@ -207,25 +207,22 @@ static void keep_extern(void *octets, void *refs)
 
 // The same in one segment: a buffer with a second owner, an indirect one, and one whose octets are
 // external memory of a driver (mlx5's MPRQ), without room before or after them.
-static void test_shared_whole(void **state)
+static void check_shared_whole(struct gateway *g, struct frame f, uint16_t to)
 {
 	static uint8_t octets[2048];
-	struct gateway *g = site_a((struct site){0});
-	struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.7.0.5"));
 	struct rte_mbuf *own = frame_mbuf(&f), *m;
 	struct rte_mbuf_ext_shared_info refs = {.free_cb = keep_extern};
 
-	(void)state;
 	rte_mbuf_refcnt_update(own, 1);
 	gateway_pass_mbufs(g, &own, 1);
-	expect_all_sent(g, 1, DMZ);
+	expect_all_sent(g, 1, to);
 	assert_memory_equal(rte_pktmbuf_mtod(own, void *), f.b, f.len);
 	assert_int_equal(rte_mbuf_refcnt_read(own), 1);
 
 	m = rte_pktmbuf_clone(own, harness_pool);
 	m->port = LAN;
 	gateway_pass_mbufs(g, &m, 1);
-	expect_all_sent(g, 1, DMZ);
+	expect_all_sent(g, 1, to);
 	assert_memory_equal(rte_pktmbuf_mtod(own, void *), f.b, f.len);
 	assert_int_equal(rte_mbuf_refcnt_read(own), 1);
 	rte_pktmbuf_free(own);
@@ -236,10 +233,19 @@ static void test_shared_whole(void **state)
 	m->port = LAN;
 	memcpy(rte_pktmbuf_append(m, f.len), f.b, f.len);
 	gateway_pass_mbufs(g, &m, 1);
-	expect_all_sent(g, 1, DMZ);
+	expect_all_sent(g, 1, to);
 	assert_int_equal(rte_mbuf_ext_refcnt_read(&refs), 0);
 	assert_memory_equal(octets, f.b, f.len);
 	gateway_free(g);
+}
+
+static void test_shared_whole(void **state)
+{
+	(void)state;
+	check_shared_whole(site_a((struct site){0}),
+		frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.7.0.5")), DMZ);
+	check_shared_whole(site_v6_a(OVER_V4, (struct site){0}),
+		frame_ip6(LAN, (struct ipv6)FROM_TO("2001:db8:1::5", "2001:db8:9::5")), WAN);
 }
 
 // Allocates all buffers of a pool; frees them if it holds any.

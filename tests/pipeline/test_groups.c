@@ -4,8 +4,8 @@
 #include <netinet/in.h>
 
 #include "addrs.h"
-#include "dad.h"
 #include "dummy.h"
+#include "expected_group.h"
 #include "ike_host.h"
 #include "peer.h"
 #include "site_hops.h"
@@ -13,7 +13,6 @@
 #include "site_routed.h"
 #include "site_v6.h"
 
-#define SITE_OWN   "192.0.2.1"
 #define OWN6       "2001:db8:1::1"
 #define HOST6      "2001:db8:1::5"
 #define LINK_LOCAL "fe80::ff:fe00:100" // of port LAN, by its MAC 02:00:00:00:01:00
@@ -23,37 +22,20 @@ static const uint8_t fragment_header[8] = {IPPROTO_UDP, 0, 0, 1};
 
 static void address_set(uint16_t port, const char *addr, bool standby)
 {
-	const struct ip_addr own = addr_of(addr);
-
-	dad_group_set(harness_dad, port, &own, standby);
+	group_address_set(port, addr, standby ? DAD_STANDBY : DAD_ASSIGNED);
 }
 
-static void sa_set(struct gateway *g, const char *out, const char *in, bool standby)
-{
-	sa_local_set(&gateway_sa_out(g, out)->sa, standby ? DROP_STANDBY : DROP_NONE);
-	sa_local_set(&gateway_sa_in(g, in)->sa, standby ? DROP_STANDBY : DROP_NONE);
-}
-
-// Of gateway A: its address on the WAN, and the SAs between that and B.
 static void role_set(struct gateway *g, bool standby)
 {
-	address_set(WAN, SITE_OWN, standby);
-	sa_set(g, "to-b", "from-b", standby);
-	g->snapshot->flow_generation = snapshot_generation_next(g->snapshot->flow_generation);
+	group_set(g, standby ? DAD_STANDBY : DAD_ASSIGNED);
 }
 
 static int end(void **state)
 {
 	static const char *const own[] = {
-		SITE_OWN, "10.1.0.1", OWN6, "2001:db8:f::1", LINK_LOCAL, "fe80::5"};
+		GROUP_ADDRESS, "10.1.0.1", OWN6, "2001:db8:f::1", LINK_LOCAL, "fe80::5"};
 
-	for (unsigned int i = 0; i < COUNT_OF(own); i++)
-		for (uint16_t p = 0; p < 2; p++) {
-			const struct ip_addr a = addr_of(own[i]);
-
-			dad_group_unset(harness_dad, p, &a);
-			dad_remove(harness_dad, p, &a);
-		}
+	group_addresses_end(own, COUNT_OF(own));
 	return harness_test_end(state);
 }
 
@@ -70,24 +52,24 @@ static void expect_silence(struct gateway *g, const struct frame *f)
 static void test_arp(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
-	struct frame request = frame_arp(WAN, 1, "192.0.2.2", SITE_OWN);
-	struct frame probe = frame_arp(WAN, 1, "0.0.0.0", SITE_OWN);
-	struct frame announced = frame_arp(WAN, 1, SITE_OWN, SITE_OWN);
-	struct frame asks = frame_arp(WAN, 1, SITE_OWN, "192.0.2.254");
+	struct frame request = frame_arp(WAN, 1, "192.0.2.2", GROUP_ADDRESS);
+	struct frame probe = frame_arp(WAN, 1, "0.0.0.0", GROUP_ADDRESS);
+	struct frame announced = frame_arp(WAN, 1, GROUP_ADDRESS, GROUP_ADDRESS);
+	struct frame asks = frame_arp(WAN, 1, GROUP_ADDRESS, "192.0.2.254");
 
 	(void)state;
-	address_set(WAN, SITE_OWN, true);
+	address_set(WAN, GROUP_ADDRESS, true);
 	expect_silence(g, &request);
 	expect_silence(g, &probe);
 	expect_silence(g, &announced);
 	gateway_pass(g, &asks, 1); // of the active one: no conflict
 	expect_drops(g, DROP_NONE, 0);
 	expect_no_event(g);
-	address_set(WAN, SITE_OWN, false);
+	address_set(WAN, GROUP_ADDRESS, false);
 	gateway_expect_sent(g, &request, WAN);
 	expect_event(g, EVENT_NEIGH_HEARD, WAN, "192.0.2.2");
 	gateway_pass(g, &asks, 1);
-	expect_event(g, EVENT_ADDR_CONFLICT, WAN, SITE_OWN);
+	expect_event(g, EVENT_ADDR_CONFLICT, WAN, GROUP_ADDRESS);
 	gateway_free(g);
 }
 
@@ -276,9 +258,9 @@ static void test_esp_out_of_known_flow(void **state)
 
 	(void)state;
 	gateway_expect_sent(g, &f, WAN);
-	sa_set(g, "to-b", "from-b", true);
+	group_sas_set(g, "to-b", "from-b", true);
 	expect_silence(g, &f);
-	sa_set(g, "to-b", "from-b", false);
+	group_sas_set(g, "to-b", "from-b", false);
 	gateway_expect_sent(g, &f, WAN);
 	gateway_free(g);
 }
@@ -371,8 +353,8 @@ static void test_hops(void **state)
 
 	(void)state;
 	for (unsigned int step = 0; step < 3; step++) {
-		sa_set(g, "to-b", "from-b", step > 0);
-		sa_set(g, "to-c", "from-c", step > 1);
+		group_sas_set(g, "to-b", "from-b", step > 0);
+		group_sas_set(g, "to-c", "from-c", step > 1);
 		g->snapshot->flow_generation =
 			snapshot_generation_next(g->snapshot->flow_generation);
 		for (unsigned int i = 0; i < 32; i++) {
@@ -421,9 +403,9 @@ static void test_ike(void **state)
 {
 	struct gateway *g = site_a(ike_in_dmz);
 	struct frame in = frame_ip(
-		WAN, (struct ipv4)FROM_TO("192.0.2.2", SITE_OWN, .sport = 500, .dport = 500));
+		WAN, (struct ipv4)FROM_TO("192.0.2.2", GROUP_ADDRESS, .sport = 500, .dport = 500));
 	struct frame out = frame_ip(
-		DMZ, (struct ipv4)FROM_TO(SITE_OWN, "192.0.2.2", .sport = 500, .dport = 500));
+		DMZ, (struct ipv4)FROM_TO(GROUP_ADDRESS, "192.0.2.2", .sport = 500, .dport = 500));
 
 	(void)state;
 	gateway_expect_sent(g, &in, DMZ);
@@ -445,11 +427,11 @@ static void test_host(void **state)
 		.more = "rules = ( { name = \"ike\"; host = true; action = \"accept\"; proto = "
 			"\"udp\"; destination_port = \"500\"; } );"};
 	struct gateway *g = site_a_host(WAN, s);
-	struct frame in = frame_ip(
-		WAN, (struct ipv4)FROM_TO("192.0.2.254", SITE_OWN, .sport = 500, .dport = 500));
-	struct frame out = frame_ip(
-		WAN, (struct ipv4)FROM_TO(SITE_OWN, "192.0.2.254", .sport = 500, .dport = 500));
-	struct frame announced = frame_arp(WAN, 1, SITE_OWN, SITE_OWN);
+	struct frame in = frame_ip(WAN,
+		(struct ipv4)FROM_TO("192.0.2.254", GROUP_ADDRESS, .sport = 500, .dport = 500));
+	struct frame out = frame_ip(WAN,
+		(struct ipv4)FROM_TO(GROUP_ADDRESS, "192.0.2.254", .sport = 500, .dport = 500));
+	struct frame announced = frame_arp(WAN, 1, GROUP_ADDRESS, GROUP_ADDRESS);
 
 	(void)state;
 	gateway_expect_punted(g, in);

@@ -187,7 +187,7 @@ static void test_copies_move_nobody(void **state)
 		site_a((struct site){.sa = IN_UDP, .more = "cpus = { workers = [ 0, 1 ]; };"})};
 	struct worker *w[2];
 	struct peer b = peer_new(g[0], "from-b");
-	struct frame f[3];
+	static struct frame f[40];
 
 	(void)state;
 	g[1] = gateway_second(g[0], 1);
@@ -213,6 +213,14 @@ static void test_copies_move_nobody(void **state)
 	gateway_help(g[1]);
 	gateway_keep(g[0]);
 	expect_moved(g[0], "192.0.2.2", 1026);
+
+	// Neither are those in front of the newest too many, nor copies of them from elsewhere.
+	for (unsigned int i = 0; i < COUNT_OF(f); i++)
+		f[i] = from(&b, 20 + i / 2, i % 2 == 0 ? "192.0.2.2" : "192.0.2.9", 1027);
+	gateway_receive(g[0], f, COUNT_OF(f));
+	gateway_help(g[1]);
+	gateway_keep(g[0]);
+	expect_moved(g[0], "192.0.2.2", 1027);
 	for (unsigned int i = 0; i < 2; i++)
 		gateway_pass(g[i], NULL, 0);
 	peer_free(&b);

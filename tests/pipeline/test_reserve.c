@@ -439,8 +439,8 @@ static void test_other_member(void **state)
 	rewind(errors);
 	assert_false(keys_are_accepted(2, false, false, errors));
 	fclose(errors);
-	assert_non_null(
-		strstr(text, "sa \"to-b\": its key was used with another value of pair.member"));
+	assert_non_null(strstr(text,
+		"sa \"to-b\": its key was used with another value of pair.member, fleet.member"));
 	assert_null(strstr(text, "to-a")); // nothing is sent with it
 }
 

@@ -130,6 +130,30 @@ static void test_sample_of_burst(void **state)
 	gateway_free(g);
 }
 
+// Another member of a fleet may accept higher ones.
+static void test_no_number_above_the_end(void **state)
+{
+	struct gateway *g = site_a((struct site){.sa = "esn = true;"});
+	struct peer b = peer_new(g, "from-b");
+	struct frame f = peer_seal_ip(&b, 8, inward), forged = peer_seal_ip(&b, 9, inward);
+
+	(void)state;
+	replay_end_set(&gateway_sa_in(g, "from-b")->sa.per_packet.replay, 7);
+	check_burst(g, &b, (uint64_t[]){6, 7, 7}, 3, 2);
+	assert_int_equal(sa_in_above_end(&gateway_sa_in(g, "from-b")->sa), 0);
+	gateway_expect_drop(g, &f, DROP_SEQUENCE_UNSAVED);
+	assert_int_equal(sa_in_above_end(&gateway_sa_in(g, "from-b")->sa), 8);
+	g->now += TSC_HZ / 1000;
+	forged.b[forged.len - 1] ^= 1;
+	gateway_expect_drop(g, &forged, DROP_REPLAY_FORGED);
+	assert_int_equal(sa_in_above_end(&gateway_sa_in(g, "from-b")->sa), 8);
+	replay_end_set(&gateway_sa_in(g, "from-b")->sa.per_packet.replay, 8);
+	gateway_expect_sent(g, &f, LAN);
+	gateway_expect_drop(g, &f, DROP_REPLAY);
+	peer_free(&b);
+	gateway_free(g);
+}
+
 // A forged packet cannot advance the window.
 static void test_forged_packet_keeps_window(void **state)
 {
@@ -412,6 +436,7 @@ int main(void)
 		pipeline_test(test_before_crypto),
 		pipeline_test(test_sample_is_genuine),
 		pipeline_test(test_sample_of_burst),
+		pipeline_test(test_no_number_above_the_end),
 		pipeline_test(test_forged_packet_keeps_window),
 		pipeline_test(test_last_numbers),
 		pipeline_test(test_numbers_in_order_of_burst),

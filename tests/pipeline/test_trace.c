@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include "addrs.h"
+#include "expected_group.h"
 #include "peer.h"
 #include "site.h"
 #include "steps.h"
@@ -253,6 +254,26 @@ static void test_held_from_before(void **state)
 	gateway_free(g);
 }
 
+// A packet that is held until its group is active here.
+static void test_expected_group(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct frame f = frame_ip(LAN, outward);
+
+	(void)state;
+	group_set(g, DAD_EXPECTED);
+	gateway_trace(g, NULL, 1);
+	gateway_pass(g, &f, 1);
+	EXPECT_STEPS(g, 1, TRACE_INPUT, TRACE_FLOW_NONE, TRACE_POLICY_PROTECT, TRACE_EXPECTED);
+	assert_false(trace_done(g->trace));
+	group_set(g, DAD_ASSIGNED);
+	gateway_pass(g, NULL, 0);
+	EXPECT_STEPS(g, 1, TRACE_INPUT, TRACE_FLOW_NONE, TRACE_POLICY_PROTECT, TRACE_EXPECTED,
+		TRACE_FLOW_NONE, TRACE_POLICY_PROTECT, TRACE_RULE_ACCEPT, TRACE_SEALED, TRACE_SENT);
+	assert_true(trace_done(g->trace));
+	gateway_free(g);
+}
+
 static void test_fragments(void **state)
 {
 	struct gateway *g = site_a((struct site){.mtu = 1000});
@@ -459,6 +480,7 @@ int main(void)
 		pipeline_test(test_dummies),
 		pipeline_test(test_held_packet_continues),
 		pipeline_test(test_held_from_before),
+		group_test(test_expected_group),
 		pipeline_test(test_fragments),
 		pipeline_test(test_filters),
 		pipeline_test(test_filter_policy),

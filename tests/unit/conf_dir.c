@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "conf_print.h"
+#include "pem.h"
 #include "test.h"
 
 struct conf *conf_sample;
@@ -246,4 +247,21 @@ char *conf_dir_printed(const struct conf *c)
 	conf_print(c, out);
 	fclose(out);
 	return text;
+}
+
+void conf_dir_pem_make(const char *name)
+{
+	char path[2][64];
+	FILE *f[2];
+
+	for (unsigned int i = 0; i < 2; i++) {
+		snprintf(path[i], sizeof(path[i]), "%s%s", name, i == 0 ? ".key" : ".crt");
+		f[i] = fopen(conf_dir_path(path[i]), "w");
+		assert_non_null(f[i]);
+	}
+	assert_true(pem_make(f[0], f[1], name));
+	for (unsigned int i = 0; i < 2; i++) {
+		fclose(f[i]);
+		chmod(conf_dir_path(path[i]), i == 0 ? 0600 : 0644);
+	}
 }

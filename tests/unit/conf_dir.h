@@ -53,3 +53,6 @@ void check_prefix(const struct ip_prefix *p, const char *expected);
 
 // The settings of a configuration as `show config` prints them, to be freed with free().
 char *conf_dir_printed(const struct conf *c);
+
+// Makes NAME.key and NAME.crt, a key and its certificate.
+void conf_dir_pem_make(const char *name);

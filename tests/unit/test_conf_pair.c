@@ -18,23 +18,6 @@
 	     "certificate = \"" certificate "\";\nprivate_key = \"" key                            \
 	     "\";\npeer_certificate = \"" peer "\"; };\n"
 
-static void files_make(const char *name)
-{
-	char path[2][64];
-	FILE *f[2];
-
-	for (unsigned int i = 0; i < 2; i++) {
-		snprintf(path[i], sizeof(path[i]), "%s%s", name, i == 0 ? ".key" : ".crt");
-		f[i] = fopen(conf_dir_path(path[i]), "w");
-		assert_non_null(f[i]);
-	}
-	assert_true(pem_make(f[0], f[1], name));
-	for (unsigned int i = 0; i < 2; i++) {
-		fclose(f[i]);
-		chmod(conf_dir_path(path[i]), i == 0 ? 0600 : 0644);
-	}
-}
-
 static void file_write(const char *text)
 {
 	conf_dir_write("pair.conf", text, strlen(text));
@@ -43,12 +26,8 @@ static void file_write(const char *text)
 // Loads the text; expected has the only message.
 static void check_bad(const char *text, const char *expected)
 {
-	char *errors;
-
 	file_write(text);
-	assert_null(conf_dir_load(&errors, "pair.conf"));
-	assert_string_equal(errors, expected);
-	free(errors);
+	conf_dir_load_bad("pair.conf", expected);
 }
 
 static void the_texts_of_the_files_are_read(void **state)
@@ -132,7 +111,7 @@ static void a_change_of_a_file_needs_a_restart(void **state)
 	reloaded = conf_load(conf_dir_path("pair.conf"), c, out);
 	assert_non_null(reloaded);
 	conf_free(reloaded);
-	files_make("b");
+	conf_dir_pem_make("b");
 	rewind(out);
 	assert_null(conf_load(conf_dir_path("pair.conf"), c, out));
 	fclose(out);
@@ -199,8 +178,8 @@ static int setup(void **state)
 {
 	if (conf_dir_make(state) < 0)
 		return -1;
-	files_make("a");
-	files_make("b");
+	conf_dir_pem_make("a");
+	conf_dir_pem_make("b");
 	return 0;
 }
 

@@ -131,6 +131,38 @@ static void test_print(void **state)
 	free(out);
 }
 
+// A port is in no record: the operator edits the file.
+static void test_port_in_record(void **state)
+{
+	static const char ports[] = "ports = ( { name = \"lan\"; device = \"net_null0\"; addresses "
+				    "= [ \"10.1.0.1/24\" ]; } );";
+	static const char more[] =
+		"ports = ( { name = \"lan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" "
+		"]; },"
+		"{ name = \"dmz\"; device = \"net_null1\"; addresses = [ \"10.3.0.1/24\" ]; } );";
+	struct conf *from, *to;
+	struct conf_changes *list;
+	char *out;
+	size_t len;
+	FILE *f = open_memstream(&out, &len);
+
+	(void)state;
+	conf_dir_write("from.conf", ports, sizeof(ports) - 1);
+	conf_dir_write("to.conf", more, sizeof(more) - 1);
+	from = conf_dir_load_good("from.conf");
+	to = conf_dir_load_good("to.conf");
+	list = conf_diff(from, to);
+	conf_changes_write(list, f);
+	fclose(f);
+	assert_string_equal(out, "# port \"dmz\": edit the file by hand\n");
+	free(out);
+	conf_changes_free(list);
+	conf_free(from);
+	conf_free(to);
+	conf_dir_unlink("from.conf");
+	conf_dir_unlink("to.conf");
+}
+
 #define SA(name, direction, remote, key)                                                           \
 	"{ name = \"" name "\"; direction = \"" direction "\"; spi = 0x1" key                      \
 	"; local = \"192.0.2.1\"; remote = \"" remote "\"; cipher = \"aes-128-gcm\";"              \
@@ -367,6 +399,7 @@ int main(void)
 		cmocka_unit_test(test_digits),
 		cmocka_unit_test(test_same_key),
 		cmocka_unit_test(test_print),
+		cmocka_unit_test(test_port_in_record),
 		cmocka_unit_test(test_peer),
 		cmocka_unit_test(test_tunnel_of_peer),
 		cmocka_unit_test(test_one_of_several_peers),

@@ -283,9 +283,9 @@ static void test_packet_buffers(void **state)
 	free(errors);
 	c = load(NEW("device = \"net_null1\"; rx_queues = 8;"), running, &errors);
 	assert_null(c);
-	assert_non_null(strstr(errors, "is a new port, with it "));
+	assert_non_null(strstr(errors, "is a new port, with the ports of this file "));
 	assert_non_null(
-		strstr(errors, " and there are 8192 (memory.packet_buffers), needs a restart"));
+		strstr(errors, " and there are 8192: set memory.packet_buffers, needs a restart"));
 	free(errors);
 	conf_free(running);
 	check(PORTS "memory = { packet_buffers = 8192; };\n",

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "announced_route.h"
 #include "capability.h"
 #include "device_thread.h"
 #include "flow_card.h"
@@ -63,6 +64,19 @@ bool port_is_present(const struct conf *c, const struct conf_port *port)
 void host_routes_set(const struct conf *c)
 {
 	(void)c;
+}
+
+static atomic_uint n_taken, n_given;
+
+void announced_routes_take(void)
+{
+	n_taken++;
+}
+
+void announced_routes_give(const struct conf *c)
+{
+	assert_ptr_equal(c, &conf);
+	n_given++;
 }
 
 static atomic_uint n_hosts;
@@ -250,6 +264,17 @@ static void test_hosts(void **state)
 	wait_for(&n_hosts, 1);
 }
 
+// Also without hosts.
+static void test_announce(void **state)
+{
+	unsigned int taken = n_taken;
+
+	(void)state;
+	device_thread_announce();
+	wait_for(&n_taken, taken + 1);
+	wait_for(&n_given, 1);
+}
+
 // Once, however often it is tried; but a card that was plugged in since is another one.
 static void test_reports(void **state)
 {
@@ -377,6 +402,7 @@ int main(void)
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_steer),
 		cmocka_unit_test(test_reports),
+		cmocka_unit_test(test_announce),
 		cmocka_unit_test(test_hosts),
 		cmocka_unit_test(test_try),
 		cmocka_unit_test(test_drop),

@@ -5,6 +5,7 @@
 
 #include <rte_icmp.h>
 
+#include "flow_lookup.h"
 #include "flows.h"
 #include "ipv6.h"
 
@@ -125,6 +126,49 @@ static void test_like_ipv4(void **state)
 		check_same(packet_other(buf, s.src, s.dst, IPPROTO_SCTP), i % 4);
 		check_same(packet_other(buf, s.src, s.dst, 99), i % 4);
 	}
+}
+
+// The read that starts the lookup at once: it has the same result as one after the other.
+static void check_lookup(
+	const struct flow_table *t, const struct rte_ipv4_hdr *v4, unsigned int extensions)
+{
+	struct packet packet = convert(v4, extensions);
+	struct flow_pkt a, b;
+	union flow_place place;
+	struct ip_layout at;
+	enum drop d = flow_pkt_of_ip(&a, ip_of(&packet));
+
+	assert_true(ip_layout_read(&at, ip_of(&packet)));
+	assert_int_equal(flow_lookup_read(t, flow_index(t), &b, ip_of(&packet), &at, &place), d);
+	if (d != DROP_NONE)
+		return;
+	assert_ptr_equal(flow_lookup_start(t, &a).bucket, place.bucket);
+	assert_memory_equal(&a, &b, sizeof(a));
+}
+
+static void test_lookup(void **state)
+{
+	uint8_t buf[PACKET_MAX];
+	struct flows flows;
+	uint64_t seed = 10;
+
+	(void)state;
+	flows_init(&flows, 1024, 1, NULL);
+	for (unsigned int i = 0; i < 4000; i++) {
+		struct segment s = {
+			.src = random_below(&seed, 9),
+			.dst = random_below(&seed, 9),
+			.sport = (uint16_t)random_below(&seed, 3),
+			.dport = (uint16_t)random_below(&seed, 3),
+			.flags = (uint8_t)random_below(&seed, 64),
+			.scale = -1,
+		};
+
+		check_lookup(flows.t, packet_tcp(buf, &s), i % 4);
+		check_lookup(flows.t, packet_udp(buf, s.src, s.dst, s.sport, s.dport), i % 4);
+		check_lookup(flows.t, packet_other(buf, s.src, s.dst, IPPROTO_SCTP), i % 4);
+	}
+	flows_fini(&flows);
 }
 
 static struct packet icmp(uint32_t src, uint32_t dst, uint8_t type, uint16_t id)
@@ -321,6 +365,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_like_ipv4),
+		cmocka_unit_test(test_lookup),
 		cmocka_unit_test(test_echo),
 		cmocka_unit_test(test_echo_states),
 		cmocka_unit_test(test_error_lengths),

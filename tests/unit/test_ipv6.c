@@ -78,6 +78,81 @@ static void test_check(void **state)
 	assert_int_equal(ipv6_check(ip_of(&p), 65574), IPV6_TRUNCATED);
 }
 
+// Whether a packet of len octets is plain, which the general functions must confirm.
+static bool is_plain(struct packet *p, uint32_t len)
+{
+	const uint32_t plain = ipv6_plain_len(ip_of(p), len);
+	struct ipv6_upper upper;
+	struct ip_layout at, right;
+
+	if (plain == 0)
+		return false;
+	assert_int_equal(ipv6_check(ip_of(p), len), IPV6_GOOD);
+	assert_int_equal(plain, ipv6_len(ip_of(p)));
+	assert_int_equal(ipv6_upper_find(&upper, ip_of(p), plain), IPV6_GOOD);
+	right = ip_layout_v6(ip_of(p), &upper);
+	ip_layout_v6_plain(&at, ip_of(p));
+	assert_memory_equal(&at, &right, sizeof(at));
+	assert_int_equal(at.l4_off, sizeof(struct rte_ipv6_hdr));
+	return true;
+}
+
+static void test_plain_protocols(void **state)
+{
+	(void)state;
+	for (unsigned int proto = 0; proto < 256; proto++) {
+		struct packet p = packet((uint8_t)proto);
+
+		put(&p, "\x3a\0\1\2\3\4\5\6", 8);
+		assert_int_equal(is_plain(&p, 48),
+			proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_ESP);
+	}
+}
+
+static void test_plain_lengths(void **state)
+{
+	struct packet p = packet(IPPROTO_UDP);
+
+	(void)state;
+	put(&p, "12345678", 8);
+	for (uint32_t len = 0; len < 64; len++)
+		assert_int_equal(is_plain(&p, len), len >= 48); // more is Ethernet's padding
+	for (unsigned int payload = 0; payload <= UINT16_MAX; payload++) {
+		p.b[4] = (uint8_t)(payload >> 8);
+		p.b[5] = (uint8_t)payload;
+		assert_int_equal(is_plain(&p, 48), payload >= 4 && payload <= 8);
+	}
+	for (unsigned int version = 0; version < 16; version++) {
+		p = packet(IPPROTO_UDP);
+		put(&p, "12345678", 8);
+		p.b[0] = (uint8_t)(version << 4 | 0xf);
+		assert_int_equal(is_plain(&p, 48), version == 6);
+	}
+}
+
+// Addresses that ipv6_check() rejects, and some that it accepts.
+static void test_plain_addresses(void **state)
+{
+	static const struct {
+		const char *text;
+		bool plain;
+	} rows[] = {{"::", false}, {"::1", false}, {"::2", false}, {"10.1.0.5", false},
+		{"::fffe:10.1.0.5", false}, {"0:0:0:1::", true}, {"1::ffff:10.1.0.5", true},
+		{"fe80::1", true}, {"ff02::1", true}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		for (unsigned int at = 8; at <= 24; at += 16) {
+			struct packet p = packet(IPPROTO_TCP);
+			const struct ip_addr a = addr_of(rows[i].text);
+
+			put(&p, "12345678", 8);
+			memcpy(p.b + at, &a, sizeof(a));
+			if (is_plain(&p, 48) != rows[i].plain)
+				fail_msg("%s at %u", rows[i].text, at);
+		}
+}
+
 static void test_host_address(void **state)
 {
 	static const struct {
@@ -381,6 +456,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_plain_protocols),
+		cmocka_unit_test(test_plain_lengths),
+		cmocka_unit_test(test_plain_addresses),
 		cmocka_unit_test(test_host_address),
 		cmocka_unit_test(test_tos),
 		cmocka_unit_test(test_chains),

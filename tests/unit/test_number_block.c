@@ -64,10 +64,53 @@ static void check_members(void **state)
 	assert_true(number_own_to(&two, 5) == 0); // the first block is the other one's
 }
 
+// Each number is that of one member, and the functions find the own ones nearest to it.
+static void check_fleet_near(uint64_t near)
+{
+	for (uint64_t seq = near - 3; seq < near + 3; seq++) {
+		unsigned int owners = 0;
+
+		for (unsigned int m = 1; m <= NUMBER_FLEET_MEMBERS; m++) {
+			const struct number_blocks b = number_blocks_of_fleet(m);
+			uint64_t from = number_own_from(&b, seq), to = number_own_to(&b, seq);
+
+			owners += number_is_own(&b, seq);
+			assert_true(number_is_own(&b, from) && from >= seq);
+			assert_true(from - seq < NUMBER_FLEET_TURN);
+			assert_true(from == seq || number_own_to(&b, from - 1) == to);
+			assert_true(to <= seq && (to == 0 || number_is_own(&b, to)));
+			assert_true(number_own_after(&b, seq, 1) == number_own_from(&b, seq + 1));
+			from = number_own_from(&b, seq + 1);
+			assert_true(number_own_after(&b, seq, NUMBER_BLOCK_FLEET + 1) ==
+				    from + NUMBER_FLEET_TURN);
+		}
+		assert_int_equal(owners, 1);
+	}
+}
+
+static void check_fleet(void **state)
+{
+	const struct number_blocks one = number_blocks_of_fleet(1);
+	const struct number_blocks last = number_blocks_of_fleet(NUMBER_FLEET_MEMBERS);
+
+	(void)state;
+	check_fleet_near(3);
+	check_fleet_near(NUMBER_BLOCK_FLEET);
+	check_fleet_near(5 * NUMBER_BLOCK_FLEET);
+	check_fleet_near(NUMBER_FLEET_TURN);
+	check_fleet_near((UINT64_C(1) << 40) + 7 * NUMBER_BLOCK_FLEET);
+	assert_true(number_own_to(&last, 5) == 0);
+	// At the end of all numbers there are no more: it does not begin again.
+	assert_true(number_own_from(&one, UINT64_MAX - 5) == UINT64_MAX);
+	assert_true(number_own_after(&one, UINT64_MAX - NUMBER_FLEET_TURN,
+			    2 * NUMBER_BLOCK_FLEET) == UINT64_MAX);
+	assert_true(number_own_from(&last, UINT64_MAX - 5) == UINT64_MAX - 5);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(check_alone), cmocka_unit_test(check_members)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(check_alone),
+		cmocka_unit_test(check_members), cmocka_unit_test(check_fleet)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

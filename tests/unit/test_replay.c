@@ -243,6 +243,28 @@ static void test_guess(void **state)
 	replay_fini(&r, NULL);
 }
 
+// A packet has the lower half of its number.
+static void test_end(void **state)
+{
+	const uint64_t b = UINT64_C(1) << 32;
+	struct replay r;
+
+	(void)state;
+	assert_int_equal(replay_init(&r, 64), 0);
+	assert_int_equal(replay_seq(&r, UINT32_MAX - 63), UINT32_MAX - 63);
+	replay_end_set(&r, 100);
+	assert_int_equal(replay_seq(&r, 100), 100);
+	assert_int_equal(replay_seq(&r, 101), 0);
+	replay_start_behind(&r, b);
+	assert_int_equal(replay_end(&r), 100);
+	assert_int_equal(replay_seq(&r, 0), 0);
+	replay_end_set(&r, b + 7);
+	assert_int_equal(replay_seq(&r, 7), b + 7);
+	assert_int_equal(replay_seq(&r, 8), 0);
+	assert_int_equal(replay_seq(&r, UINT32_MAX), b - 1);
+	replay_fini(&r, NULL);
+}
+
 // Numbers that mostly increase, as received, and every so often any number.
 static uint16_t random_burst(
 	uint64_t seq[], const struct model *m, enum range range, uint64_t *seed)
@@ -426,6 +448,7 @@ int main(void)
 		cmocka_unit_test(test_edges),
 		cmocka_unit_test(test_no_window),
 		cmocka_unit_test(test_guess),
+		cmocka_unit_test(test_end),
 		cmocka_unit_test(test_slot_left_out),
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_model_bursts),

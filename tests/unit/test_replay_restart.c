@@ -163,6 +163,33 @@ static void test_other_size(void **state)
 	replay_fini(&r, NULL);
 }
 
+// Windows of earlier versions have no end.
+static void test_memory_without_an_end(void **state)
+{
+	struct replay before, r;
+
+	(void)state;
+	assert_int_equal(replay_init(&before, 64), 0);
+	for (uint64_t n = 1; n <= 200; n += 2)
+		assert_true(replay_commit(&before, n));
+
+	const uint32_t slots = before.slot_mask + 1;
+	_Atomic uint64_t words[8] = {before.ring->top};
+
+	assert_true(1 + slots <= COUNT_OF(words));
+	for (uint32_t i = 0; i < slots; i++)
+		words[1 + i] = before.ring->slot[i];
+	assert_int_equal(replay_init(&r, 64), 0);
+	replay_take_over(&r, words, 1 + slots, 300);
+	assert_int_equal(replay_top(&r), 199);
+	for (uint64_t n = 136; n <= 199; n++)
+		assert_int_equal(replay_check(&r, n), n % 2 == 0);
+	assert_int_equal(replay_end(&r), UINT64_MAX);
+	assert_int_equal(r.ring->not_end, 0); // no slot of a window for earlier versions
+	replay_fini(&before, NULL);
+	replay_fini(&r, NULL);
+}
+
 static void test_memory(void **state)
 {
 	struct replay_memory *m = replay_memory_new(path, "here");
@@ -226,6 +253,7 @@ int main(void)
 		cmocka_unit_test(test_start_behind_less),
 		cmocka_unit_test(test_same_memory),
 		cmocka_unit_test(test_other_size),
+		cmocka_unit_test(test_memory_without_an_end),
 		cmocka_unit_test(test_memory),
 	};
 

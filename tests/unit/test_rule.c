@@ -192,7 +192,7 @@ static void test_model(void **state)
 	unsigned long found = 0, matched = 0;
 
 	(void)state;
-	for (unsigned long round = 0; round < rounds(20); round++) {
+	for (unsigned long round = 0; round < rounds(10); round++) {
 		unsigned int n = sizes[round % COUNT_OF(sizes)];
 
 		for (unsigned int i = 0; i < n; i++)
@@ -201,7 +201,7 @@ static void test_model(void **state)
 		struct rule_set *s = rule_set_new(rules, n, &fallback);
 
 		assert_non_null(s);
-		for (unsigned int i = 0; i < 4000; i++) {
+		for (unsigned int i = 0; i < 2000; i++) {
 			matched += check_key(s, rules, n, &seed);
 			found += RULE_STATES;
 		}

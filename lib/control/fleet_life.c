@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The connection of a fleet to etcd: one request at a time, in the order lease, key of this member,
+// groups, reading.
+#include "fleet.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "etcd_text.h"
+#include "event_log.h"
+#include "fleet_parts.h"
+#include "group.h"
+#include "log.h"
+
+#define READ_MS   250  // between reads of keys
+#define MOVE_MS   20   // the same while a group moves
+#define ALL_MS    5000 // between reads of all, also of unchanged ones
+#define DOUBT_MS  1000 // the same while one is missing or refused
+#define RETRY_MS  250  // after a failure
+#define KEEP_PART 3    // how often a lease is renewed in its time
+#define STOP_MS   3000 // that the end may wait for etcd
+
+static void key_of(
+	const struct control *c, char key[FLEET_KEY_MAX], const char *kind, const char *name)
+{
+	snprintf(key, FLEET_KEY_MAX, "%s%s/%s", c->conf->fleet_prefix, kind, name);
+}
+
+void fleet_group_key(const struct control *c, char key[FLEET_KEY_MAX], const char *name)
+{
+	key_of(c, key, "groups", name);
+}
+
+void fleet_member_key(const struct control *c, char key[FLEET_KEY_MAX])
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", c->conf->fleet_member);
+	key_of(c, key, "members", number);
+}
+
+int fleet_start(struct control *c)
+{
+	const struct conf *conf = c->conf;
+
+	if (conf->n_fleet_endpoints == 0)
+		return 0;
+	c->fleet = calloc(1, sizeof(*c->fleet));
+	if (c->fleet != NULL)
+		c->fleet->etcd = etcd_new(&(struct etcd_params){
+			.endpoints = conf->fleet_endpoints,
+			.n_endpoints = conf->n_fleet_endpoints,
+			.ca = conf->fleet_ca,
+			.certificate = conf->fleet_certificate,
+			.key = conf->fleet_key,
+		});
+	if (c->fleet != NULL && c->fleet->etcd != NULL)
+		return 0;
+	log_error("cannot make the client of etcd: %s", strerror(ENOMEM));
+	return -ENOMEM;
+}
+
+int fleet_connect(struct control *c, int (*confine)(void *arg), void *arg)
+{
+	int rc;
+
+	if (c->fleet == NULL)
+		return 0;
+	snprintf(c->fleet->error, ETCD_ERROR_MAX, "etcd has not answered yet");
+	rc = etcd_start(c->fleet->etcd, confine, arg);
+	if (rc < 0)
+		log_error("cannot start the thread for etcd: %s", strerror(-rc));
+	return rc;
+}
+
+const char *fleet_error(const struct control *c)
+{
+	return c->fleet->error;
+}
+
+// --- questions ---
+
+static void ask(struct fleet *f, enum fleet_question question, char *body, uint64_t now_ms)
+{
+	static const enum etcd_call calls[] = {
+		[FLEET_GRANT] = ETCD_LEASE_GRANT,
+		[FLEET_REGISTER] = ETCD_TXN,
+		[FLEET_DESCRIBE] = ETCD_TXN,
+		[FLEET_KEEP] = ETCD_LEASE_KEEPALIVE,
+		[FLEET_READ] = ETCD_TXN,
+		[FLEET_REPLACE] = ETCD_TXN,
+	};
+
+	if (body == NULL) {
+		f->try_ms = now_ms + RETRY_MS;
+		return;
+	}
+	f->asked = question;
+	f->asked_ms = now_ms;
+	etcd_ask(f->etcd, calls[question], body);
+}
+
+static char *read_text(const struct control *c)
+{
+	char members[FLEET_KEY_MAX], groups[FLEET_KEY_MAX];
+
+	key_of(c, members, "members", "");
+	key_of(c, groups, "groups", "");
+	return etcd_read_text(members, groups, c->fleet->revision + 1);
+}
+
+// A group that has something to write, in turn; NULL: none has.
+static struct owned_group *group_wanting(struct control *c, uint64_t now_ms)
+{
+	struct fleet *f = c->fleet;
+
+	for (unsigned int i = 0; i < c->groups.n; i++) {
+		struct owned_group *g = &c->groups.item[(f->next + i) % c->groups.n];
+
+		if (fleet_group_wants(c, g, now_ms)) {
+			f->next = (unsigned int)(g - c->groups.item) + 1;
+			return g;
+		}
+	}
+	return NULL;
+}
+
+static void ask_next(struct control *c, uint64_t now_ms)
+{
+	struct fleet *f = c->fleet;
+	struct owned_group *g;
+
+	if (now_ms < f->try_ms)
+		return;
+	if (f->lease == 0)
+		ask(f, FLEET_GRANT, etcd_grant_text(c->conf->fleet_lease_s), now_ms);
+	else if (now_ms >= f->keep_ms)
+		ask(f, FLEET_KEEP, etcd_lease_text(f->lease), now_ms);
+	else if (!f->registered && (!f->named_twice || now_ms < f->read_ms))
+		ask(f, FLEET_REGISTER, fleet_member_text(c, FLEET_REGISTER), now_ms);
+	else if (f->registered && !fleet_member_is_described(c))
+		ask(f, FLEET_DESCRIBE, fleet_member_text(c, FLEET_DESCRIBE), now_ms);
+	else if (now_ms >= f->read_ms)
+		ask(f, FLEET_READ, read_text(c), now_ms);
+	else if ((g = group_wanting(c, now_ms)) != NULL) {
+		memcpy(f->writing, g->name, sizeof(g->name));
+		ask(f, FLEET_REPLACE, fleet_group_request(c, g, false), now_ms);
+	}
+}
+
+// --- answers ---
+
+// Of the lease: its time counts from the question.
+static int lease_take(struct control *c, const char *text)
+{
+	struct fleet *f = c->fleet;
+	int64_t lease, seconds;
+	int rc = etcd_lease_read(&lease, &seconds, text);
+
+	if (rc < 0)
+		return rc;
+	if (seconds == 0 || lease == 0) { // it has ended: the next one is another
+		f->lease = 0;
+		f->registered = false;
+		return 0;
+	}
+	f->lease = lease;
+	f->keep_ms = f->asked_ms + UINT64_C(1000) * c->conf->fleet_lease_s / KEEP_PART;
+	f->end_ms = f->asked_ms + UINT64_C(1000) * c->conf->fleet_lease_s;
+	return 0;
+}
+
+static void registered(struct control *c, const struct etcd_result *r, uint64_t now_ms)
+{
+	struct fleet *f = c->fleet;
+
+	f->registered = r->succeeded || (r->n_keys > 0 && r->keys[0].lease == f->lease);
+	if (!r->succeeded)
+		f->described[0] = '\0';
+	f->named_twice = !f->registered;
+	f->revision = 0; // all groups are read
+	if (!f->registered)
+		f->try_ms = now_ms + RETRY_MS;
+}
+
+static void group_take(struct control *c, struct etcd_key *key)
+{
+	char prefix[FLEET_KEY_MAX];
+	const char *name;
+	struct owned_group *g;
+
+	key_of(c, prefix, "groups", "");
+	name = fleet_name_in(key->name, prefix);
+	g = name != NULL ? group_find(c, name) : NULL;
+	if (g != NULL)
+		fleet_group_read(c, g, key);
+}
+
+static bool has_group(const struct control *c, const struct etcd_result *r, const char *name)
+{
+	char key[FLEET_KEY_MAX];
+
+	fleet_group_key(c, key, name);
+	for (unsigned int i = 0; i < r->n_keys; i++)
+		if (r->keys[i].range == 1 && strcmp(r->keys[i].name, key) == 0)
+			return true;
+	return false;
+}
+
+// After a time without answers, nothing of others is taken before they may have answers, too.
+static void note_gap(struct control *c, uint64_t now_ms)
+{
+	struct fleet *f = c->fleet;
+	const uint64_t lease_ms = UINT64_C(1000) * c->conf->fleet_lease_s;
+
+	if (f->keys_ms != 0 && now_ms - f->keys_ms > lease_ms / 2)
+		f->quiet_ms = now_ms + lease_ms;
+	f->answered_ms = f->keys_ms = f->asked_ms; // the keys can be as old as that
+	f->read_ms = now_ms + (fleet_moves(c) ? MOVE_MS : READ_MS);
+}
+
+// Whether all keys are read next: it is time, a key has gone, a value has not been read with this
+// configuration, or etcd has another past, in which numbers of revisions recur.
+static bool must_read_all(const struct control *c, const struct etcd_result *r, uint64_t now_ms)
+{
+	bool all = r->revision < c->fleet->revision || r->counts[1] < c->fleet->n_keys ||
+		   now_ms >= c->fleet->all_ms;
+
+	for (unsigned int i = 0; i < c->groups.n; i++)
+		all |= c->groups.item[i].fleet.unchecked;
+	return all;
+}
+
+// When all keys are read next: soon if one is missing, or a value was refused.
+static uint64_t all_next_ms(const struct control *c, uint64_t now_ms)
+{
+	bool doubt = false;
+
+	for (unsigned int i = 0; i < c->groups.n; i++)
+		doubt |= c->groups.item[i].fleet.revision == 0 ||
+			 c->groups.item[i].fleet.refused != NULL;
+	return now_ms + (doubt ? DOUBT_MS : ALL_MS);
+}
+
+static void read_taken(struct control *c, const struct etcd_result *r, uint64_t now_ms)
+{
+	struct fleet *f = c->fleet;
+	bool all = f->revision == 0;
+	char prefix[FLEET_KEY_MAX];
+
+	key_of(c, prefix, "members", "");
+	f->n_members = 0;
+	for (unsigned int i = 0; i < r->n_keys; i++) {
+		const char *name = fleet_name_in(r->keys[i].name, prefix);
+
+		if (r->keys[i].range == 1)
+			group_take(c, &r->keys[i]);
+		else if (name != NULL)
+			fleet_member_take(f, name, &r->keys[i]);
+	}
+	for (unsigned int i = 0; all && i < c->groups.n; i++)
+		if (!has_group(c, r, c->groups.item[i].name))
+			fleet_group_read(c, &c->groups.item[i], NULL);
+	if (all)
+		f->all_ms = all_next_ms(c, now_ms);
+	f->revision = must_read_all(c, r, now_ms) ? 0 : r->revision;
+	f->n_keys = r->counts[1];
+	note_gap(c, now_ms);
+}
+
+// A transaction has failed: another member was first, which may be new, the lease has ended, or the
+// key was deleted. Nothing is decided before all keys have been read.
+static void must_read(struct fleet *f)
+{
+	f->read_ms = 0;
+	f->revision = 0;
+	f->answered_ms = 0;
+}
+
+static int result_take(
+	struct control *c, enum fleet_question question, const char *text, uint64_t now_ms)
+{
+	struct etcd_result r;
+	int rc = etcd_result_read(&r, text);
+
+	if (rc == 0 && question == FLEET_REGISTER)
+		registered(c, &r, now_ms);
+	if (question == FLEET_DESCRIBE && (rc < 0 || !r.succeeded)) {
+		c->fleet->described[0] = '\0';
+		c->fleet->try_ms = now_ms + RETRY_MS;
+	}
+	if (rc == 0 && question == FLEET_READ && r.counts[0] > FLEET_MEMBERS_MAX)
+		rc = -EBADMSG; // some of them would seem to be dead
+	if (rc == 0 && question == FLEET_READ)
+		read_taken(c, &r, now_ms);
+	if (rc == 0 && question == FLEET_REPLACE) {
+		for (unsigned int i = 0; i < r.n_keys; i++)
+			group_take(c, &r.keys[i]);
+		if (!r.succeeded)
+			must_read(c->fleet);
+	}
+	etcd_result_free(&r);
+	return rc;
+}
+
+static void note(struct control *c, bool is_up)
+{
+	struct fleet *f = c->fleet;
+
+	if (is_up == f->is_up)
+		return;
+	f->is_up = is_up;
+	if (is_up)
+		event_post(FLEET_UP, EVENT_TEXT(c->conf->instance));
+	else
+		event_post(FLEET_DOWN, EVENT_TEXT(f->error));
+}
+
+// The last answer, or why there is none. text is freed.
+static void answer_take(struct control *c, char *text, const char *error, uint64_t now_ms)
+{
+	struct fleet *f = c->fleet;
+	enum fleet_question question = f->asked;
+	int rc = 0;
+
+	f->asked = FLEET_NOTHING;
+	if (text != NULL)
+		rc = question == FLEET_GRANT || question == FLEET_KEEP
+			     ? lease_take(c, text)
+			     : result_take(c, question, text, now_ms);
+	free(text);
+	if (text == NULL) {
+		snprintf(f->error, sizeof(f->error), "%s", error);
+		if (question == FLEET_DESCRIBE) // it may not have been done
+			f->described[0] = '\0';
+	} else if (rc < 0) {
+		snprintf(f->error, sizeof(f->error), "an answer of etcd cannot be read");
+	} else if (f->named_twice) {
+		snprintf(f->error, sizeof(f->error), "another gateway is member %u",
+			c->conf->fleet_member);
+	} else if (question == FLEET_READ) {
+		f->error[0] = '\0';
+	}
+	if (text == NULL || rc < 0)
+		f->try_ms = now_ms + RETRY_MS;
+}
+
+static bool collect(struct control *c, uint64_t now_ms)
+{
+	char error[ETCD_ERROR_MAX] = "", *text;
+
+	if (c->fleet->asked == FLEET_NOTHING)
+		return true;
+	if (!etcd_take(c->fleet->etcd, &text, error))
+		return false;
+	answer_take(c, text, error, now_ms);
+	return true;
+}
+
+void fleet_tick(struct control *c, uint64_t now_ms)
+{
+	struct fleet *f = c->fleet;
+	enum fleet_question asked;
+
+	if (f == NULL)
+		return;
+	asked = f->asked;
+	if (!collect(c, now_ms))
+		return;
+	if (asked == FLEET_READ && f->error[0] == '\0')
+		fleet_member_check(f);
+	for (unsigned int i = 0; i < c->groups.n; i++)
+		fleet_group_follow(c, &c->groups.item[i], now_ms);
+	if (asked == FLEET_READ || asked == FLEET_REPLACE)
+		fleet_moves_read(c, now_ms);
+	fleet_moves_tick(c, now_ms);
+	note(c, f->error[0] == '\0');
+	ask_next(c, now_ms);
+}
+
+// Answers about keys would move groups: they are asked for again.
+void fleet_keep(struct control *c, uint64_t now_ms)
+{
+	struct fleet *f = c->fleet;
+	char error[ETCD_ERROR_MAX], *text = NULL;
+
+	if (f == NULL)
+		return;
+	if (f->asked == FLEET_GRANT || f->asked == FLEET_KEEP) {
+		collect(c, now_ms);
+	} else if (f->asked != FLEET_NOTHING && etcd_take(f->etcd, &text, error)) {
+		free(text);
+		if (f->asked == FLEET_DESCRIBE)
+			f->described[0] = '\0';
+		f->asked = FLEET_NOTHING;
+		f->read_ms = 0;
+	}
+	if (f->asked == FLEET_NOTHING && f->lease != 0 && now_ms >= f->keep_ms &&
+		now_ms >= f->try_ms)
+		ask(f, FLEET_KEEP, etcd_lease_text(f->lease), now_ms);
+}
+
+// Asks, and waits for the answer until end_ms. False: there was none.
+static bool ask_waiting(struct control *c, enum etcd_call call, char *body, uint64_t end_ms)
+{
+	char error[ETCD_ERROR_MAX], *text = NULL;
+
+	if (body == NULL)
+		return false;
+	etcd_ask(c->fleet->etcd, call, body);
+	while (!etcd_take(c->fleet->etcd, &text, error)) {
+		if (c->io->now_ms() >= end_ms)
+			return false;
+		usleep(1000);
+	}
+	bool answered = text != NULL;
+
+	free(text);
+	return answered;
+}
+
+static void give_all_up(struct control *c, uint64_t end_ms)
+{
+	struct fleet *f = c->fleet;
+	bool answers = true;
+
+	while (!collect(c, end_ms)) {
+		if (c->io->now_ms() >= end_ms)
+			return;
+		usleep(1000);
+	}
+	for (unsigned int i = 0; i < c->groups.n && answers; i++) {
+		struct owned_group *g = &c->groups.item[i];
+
+		if (!fleet_group_is_own(f, g))
+			continue;
+		fleet_move_name_next(c, g);
+		answers = ask_waiting(c, ETCD_TXN, fleet_group_request(c, g, true), end_ms);
+	}
+	if (answers && f->lease != 0)
+		ask_waiting(c, ETCD_LEASE_REVOKE, etcd_lease_text(f->lease), end_ms);
+}
+
+void fleet_stop(struct control *c)
+{
+	if (c->fleet == NULL)
+		return;
+	if (c->fleet->is_up)
+		give_all_up(c, c->io->now_ms() + STOP_MS);
+	for (unsigned int i = 0; i < c->groups.n; i++) {
+		free(c->groups.item[i].fleet.coded);
+		c->groups.item[i].fleet.coded = NULL;
+	}
+	etcd_free(c->fleet->etcd);
+	free(c->fleet);
+	c->fleet = NULL;
+}

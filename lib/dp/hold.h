@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packets for or of a group that is about to become active here (DAD_EXPECTED): stations send them
+// to this gateway already, and the former one is silent. A worker holds them in place of dropping
+// them as DROP_STANDBY, in order, a limited number of buffers. Whenever roles have changed, it
+// evaluates them again before it takes other packets: then they continue, are held again because
+// their group is still expected, or are dropped.
+//
+// Held are whole packets that nothing has changed yet, and that have used no number, token or flow:
+// ESP packets of an SA, before its replay window; packets that are looked up in policies, before
+// they are translated; fragments, and datagrams that were reassembled. Of TCP segments to be cut
+// (segment.h) all buffers count.
+//
+// Not held, and dropped as before: ESP packets that no SA decapsulates, ICMP messages of unknown
+// types, packets of the gateway or of a host of it, IPv6 datagrams of more than 65535 octets, and
+// packets that were translated, numbered or opened when their group became standby. A packet that a
+// worker is evaluating in the moment when its SA begins to be used may overtake held ones. Workers.
+#pragma once
+
+#include "worker.h"
+
+// Holds a packet that was evaluated, if reason is DROP_STANDBY, its group is expected or roles are
+// changing, and there is room: returns DROP_NONE then, else the reason. p is any packet of a pass
+// whose headers are parsed.
+enum drop hold_instead(struct worker *w, struct pkt *p, enum drop reason);
+
+// The same for an ESP packet whose SA, p->sa_in, has refused it, not yet opened.
+enum drop hold_instead_esp(struct worker *w, struct pkt *p, enum drop reason);
+
+// Takes back that policies have counted a packet, which counts when it is evaluated again.
+void hold_uncount(struct worker *w, const struct pkt *p);
+
+// Whether the held packets are to be evaluated again.
+bool hold_is_due(const struct worker *w);
+
+// Begins that: all passes until w->hold.left is 0 take held packets, and no others.
+void hold_begin(struct worker *w);
+
+// Dequeues the next of them, as many as a pass takes, into packets of the pass, and returns how
+// many. The caller owns them.
+uint16_t hold_dequeue(struct worker *w, struct pkt *p[]);
+
+// Drops the packets that are held, when the worker stops.
+void hold_stop(struct worker *w);
