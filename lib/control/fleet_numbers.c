@@ -42,14 +42,15 @@ static uint64_t end_of(const struct sa *sa)
 					   : SA_SEQ_MAX;
 }
 
-// The number after which an outbound SA would begin. After a failure the peer has to notice that.
+// The number after which an outbound SA would begin. After a failure the peer has to notice that;
+// after a move it must not.
 static uint64_t beyond(const struct sa *sa)
 {
-	uint64_t learnt = sa->record->learnt, end = end_of(sa);
+	uint64_t from = sa->record->left_out, end = end_of(sa);
 
-	if (learnt == 0 || !sa_out_of(sa)->has_taken_over)
-		return learnt;
-	return learnt + RTE_MIN(NUMBER_NOTICED_ESN, end - RTE_MIN(learnt, end));
+	if (from == 0 || !sa_out_of(sa)->has_taken_over)
+		return from;
+	return from + RTE_MIN(NUMBER_NOTICED_ESN, end - RTE_MIN(from, end));
 }
 
 // The number that an SA is at, or above which it would begin.
@@ -238,10 +239,9 @@ void fleet_numbers_learn(
 		if (sa == NULL || is_too_high(sa, &l)) // lines after one that is lacking
 			continue;
 		sa->record->learnt = RTE_MAX(sa->record->learnt, l.bound);
+		sa->record->left_out = exact ? l.used : sa->record->learnt;
 		if (l.out)
 			sa_out_of(sa)->has_taken_over = !exact;
-		else
-			sa->record->left_out = exact ? l.used : sa->record->learnt;
 	}
 }
 

@@ -4,12 +4,13 @@
 // is used again that was reserved on the disk or claimed in etcd before. The owner of a group
 // claims blocks for each SA: its bound in etcd, above which it uses and accepts no number. The next
 // owner begins above the bound (RFC 4303 3.3.3) and accepts none below that of an inbound SA
-// (3.4.3): the peer notices that the numbers leap, and leaves out its own (peer_takeover.h). SAs of
-// IKE are not in etcd: their keys are new at each member.
+// (3.4.3): the peer notices that the numbers leap, and leaves out its own (peer_takeover.h). If the
+// owner has given the group up, the next one begins above the last number that was used. SAs of IKE
+// are not in etcd: their keys are new at each member.
 //
 // In a record of the ledger, reported is the bound that this member has had in etcd, learnt the
-// highest that others had, and left_out, inbound, the number after which the window would begin.
-// numbers.h moves an SA above the numbers of others, and from one of its blocks to the next.
+// highest that others had, and left_out the number after which the SA, or its window, would begin.
+// numbers.h moves an SA from one of its blocks to the next.
 // Control thread, with the gateway's lock.
 #pragma once
 

@@ -54,13 +54,20 @@ static uint64_t enough(const struct sa_out *sa, uint64_t used)
 	return RTE_MIN(RTE_MAX(LEFT_TICKS * used, size / LEFT_PART), size / 2);
 }
 
-// The number after which the SA continues: that at which it is, or a higher one.
-static uint64_t next_after(const struct sa_out *sa, uint64_t at, uint64_t used, uint64_t now_ms)
+// A member of a fleet does that when it takes a group: see fleet_numbers_begin().
+static bool is_behind(const struct sa_out *sa, uint64_t at, uint64_t now_ms)
 {
 	const struct sa_record *r = sa->sa.record;
 
-	if (sa_record_beyond(r) > at && (!is_active(&sa->sa) || now_ms >= r->follow_ms))
-		return sa_record_beyond(r);
+	return number_members(&sa->blocks) == 2 && sa_record_beyond(r) > at &&
+	       (!is_active(&sa->sa) || now_ms >= r->follow_ms);
+}
+
+// The number after which the SA continues: that at which it is, or a higher one.
+static uint64_t next_after(const struct sa_out *sa, uint64_t at, uint64_t used, uint64_t now_ms)
+{
+	if (is_behind(sa, at, now_ms))
+		return sa_record_beyond(sa->sa.record);
 	return number_own_after(&sa->blocks, at, enough(sa, used)) > sa->block_end ? sa->block_end
 										   : at;
 }
