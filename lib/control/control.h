@@ -182,6 +182,7 @@ struct fleet_group {
 	unsigned int rank;   // members that take it before this one, if it is free; FLEET_NONE: not
 			     // this one
 	bool stays;          // it does not move by itself: a command or a move has brought it here
+	uint64_t claimed_ms; // when another station announced an address of it, and etcd was away
 	bool drains;         // by a command: it moves to another member
 	int64_t to;          // lease of the member to which this one moves it; 0: it does not
 	uint64_t move_ms;    // until when that one may answer, or then, when it is given up

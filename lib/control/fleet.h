@@ -48,8 +48,9 @@ bool fleet_drains(const struct control *c);
 // line to errors for each.
 bool fleet_keeps_groups(struct control *c, const struct conf *conf, FILE *errors);
 
-// Another station has announced an address: whether its group becomes standby here, because the
-// lease may have ended without etcd, and the station may be the next owner.
+// Another station has announced an address: whether this member does not defend it, because it is
+// cut off from etcd, and the station may be the next owner of its group. The group becomes standby
+// here when the lease has ended without an answer.
 bool fleet_yields(struct control *c, const struct ip_addr *addr, uint64_t now_ms);
 
 // After workers have stopped: gives all groups up, and waits for that, for some seconds at most.

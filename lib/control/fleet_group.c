@@ -200,10 +200,17 @@ static bool is_in_turn(const struct fleet *f, const struct fleet_group *g, uint6
 	return now_ms >= since_ms + OTHERS_MS + TAKE_EACH_MS * (uint64_t)(g->rank - 1);
 }
 
+// Whether its owner has given it up for this member, and so does not come back.
+static bool is_meant(const struct fleet *f, const struct fleet_group *g)
+{
+	return g->lease == 0 && g->next == f->lease;
+}
+
 static bool may_take(const struct fleet *f, const struct owned_group *g, uint64_t now_ms)
 {
-	return g->fleet.free_ms != 0 && !f->drains && now_ms >= f->quiet_ms &&
-	       now_ms >= g->fleet.avoid_ms && is_in_turn(f, &g->fleet, now_ms);
+	return g->fleet.free_ms != 0 && !f->drains &&
+	       (now_ms >= f->quiet_ms || is_meant(f, &g->fleet)) && now_ms >= g->fleet.avoid_ms &&
+	       is_in_turn(f, &g->fleet, now_ms);
 }
 
 // Of the owner: its bounds are nearly used up.
@@ -286,8 +293,7 @@ char *fleet_group_request(struct control *c, struct owned_group *g, bool stop)
 
 	if (text == NULL) {
 		if (g->role == CONF_STANDBY) // after an order, or by a move, it stays for now
-			g->fleet.stays =
-				g->fleet.ordered_ms != 0 || g->fleet.next == c->fleet->lease;
+			g->fleet.stays = g->fleet.ordered_ms != 0 || g->expected;
 		text = value_text(c, g, stop);
 	}
 	if (text == NULL)
@@ -319,10 +325,24 @@ bool fleet_yields(struct control *c, const struct ip_addr *addr, uint64_t now_ms
 {
 	struct owned_group *g = c->fleet != NULL ? group_of(c, addr) : NULL;
 
-	if (g == NULL || g->role != CONF_ACTIVE || now_ms < c->fleet->end_ms)
+	if (g == NULL || g->role != CONF_ACTIVE || now_ms - c->fleet->keys_ms < SURE_MS)
 		return false;
-	give_up(c, g, now_ms);
+	g->fleet.claimed_ms = now_ms;
 	return true;
+}
+
+void fleet_group_yield(struct control *c, struct owned_group *g, uint64_t now_ms)
+{
+	if (g->fleet.claimed_ms == 0)
+		return;
+	if (g->role == CONF_ACTIVE && c->fleet->keys_ms < g->fleet.claimed_ms) {
+		if (now_ms < c->fleet->end_ms)
+			return;
+		give_up(c, g, now_ms);
+	}
+	if (g->role == CONF_ACTIVE) // as etcd has it: stations may send to the other one
+		role_set(c, g->name, CONF_ACTIVE, now_ms);
+	g->fleet.claimed_ms = 0;
 }
 
 // Also while etcd is asked to make it the owner.
@@ -378,6 +398,8 @@ bool fleet_order(struct control *c, const char *name, enum conf_role role, const
 	}
 	g->fleet.avoid_ms = 0;
 	g->fleet.drains = false;
+	if (g->role == CONF_ACTIVE && g->fleet.to != 0)
+		fleet_move_end(c, g, now_ms);
 	if (g->expected) // it does not wait for the owner
 		role_set(c, name, CONF_STANDBY, now_ms);
 	if (g->fleet.giving || !fleet_group_is_own(c->fleet, g))

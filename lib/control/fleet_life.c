@@ -290,6 +290,7 @@ static int result_take(
 		registered(c, &r, now_ms);
 	if (question == FLEET_DESCRIBE && (rc < 0 || !r.succeeded)) {
 		c->fleet->described[0] = '\0';
+		c->fleet->registered = rc < 0; // else its key has gone, or is another one's
 		c->fleet->try_ms = now_ms + RETRY_MS;
 	}
 	if (rc == 0 && question == FLEET_READ && r.counts[0] > FLEET_MEMBERS_MAX)
@@ -368,6 +369,8 @@ void fleet_tick(struct control *c, uint64_t now_ms)
 	if (f == NULL)
 		return;
 	asked = f->asked;
+	for (unsigned int i = 0; i < c->groups.n; i++)
+		fleet_group_yield(c, &c->groups.item[i], now_ms);
 	if (!collect(c, now_ms))
 		return;
 	if (asked == FLEET_READ && f->error[0] == '\0')

@@ -85,11 +85,12 @@ static void member_read(struct fleet_member *m, const char *text)
 // Also one whose text this version cannot read owns its groups as long as its lease.
 void fleet_member_take(struct fleet *f, const char *name, const struct etcd_key *key)
 {
-	struct fleet_member *m = &f->member[f->n_members], before = *m;
+	struct fleet_member *m = &f->member[f->n_members], before;
 	uint64_t number;
 
 	if (f->n_members == FLEET_MEMBERS_MAX || key->lease == 0)
 		return;
+	before = *m;
 	*m = (struct fleet_member){.lease = key->lease};
 	if (line_number(&name, &number, NUMBER_FLEET_MEMBERS) && name == NULL)
 		m->number = (unsigned int)number;

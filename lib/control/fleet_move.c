@@ -43,6 +43,12 @@ static bool takes(const struct fleet *f, const struct fleet_member *m)
 	return m->number > 0 && m->weight > 0 && !m->drains && (m->lease != f->lease || !f->drains);
 }
 
+// Whether etcd has answered so lately that it could write now.
+static bool is_sure(const struct fleet *f, uint64_t now_ms)
+{
+	return f->answered_ms != 0 && now_ms - f->answered_ms < SURE_MS;
+}
+
 static void members_make(const struct fleet *f, struct fleet_place *p)
 {
 	p->n_members = f->n_members;
@@ -63,6 +69,12 @@ static void pins_make(
 			}
 }
 
+// The member that a group moves to, or was given up for; FLEET_NONE: there is none.
+static unsigned int next_of(const struct fleet *f, const struct owned_group *g)
+{
+	return fleet_member_of(f, g->fleet.to != 0 ? g->fleet.to : g->fleet.next);
+}
+
 // A group that was given up for a member is as one with a pin to that.
 static void place_make(const struct control *c, struct fleet_place *p)
 {
@@ -73,7 +85,7 @@ static void place_make(const struct control *c, struct fleet_place *p)
 	for (unsigned int i = 0; i < c->groups.n; i++) {
 		const struct owned_group *g = &c->groups.item[i];
 		struct fleet_place_group *place = &p->group[i];
-		unsigned int next = fleet_member_of(f, g->fleet.next);
+		unsigned int next = next_of(f, g);
 
 		*place = (struct fleet_place_group){.weight = conf_of(c, i)->weight,
 			.owner = fleet_member_of(f, g->fleet.lease),
@@ -84,6 +96,15 @@ static void place_make(const struct control *c, struct fleet_place *p)
 			place->owner = next;
 		pins_make(f, conf_of(c, i), place);
 	}
+	fleet_place_load(p);
+}
+
+// Groups that were given up for a member count as those that it has.
+static void place_expect(const struct control *c, struct fleet_place *p)
+{
+	for (unsigned int i = 0; i < c->groups.n; i++)
+		if (p->group[i].owner == FLEET_NONE)
+			p->group[i].owner = next_of(c->fleet, &c->groups.item[i]);
 	fleet_place_load(p);
 }
 
@@ -101,22 +122,6 @@ static void members_note(struct control *c, uint64_t now_ms)
 		c->groups.item[i].fleet.stays = false;
 }
 
-void fleet_moves_read(struct control *c, uint64_t now_ms)
-{
-	struct fleet *f = c->fleet;
-	unsigned int rank[CONF_GROUPS_MAX];
-	struct fleet_place p;
-
-	members_note(c, now_ms);
-	if (f->changed)
-		f->changed_ms = now_ms;
-	f->changed = false;
-	place_make(c, &p);
-	fleet_place_rank(&p, fleet_member_of(f, f->lease), rank);
-	for (unsigned int i = 0; i < c->groups.n; i++)
-		c->groups.item[i].fleet.rank = rank[i];
-}
-
 // --- the owner ---
 
 static void move_begin(struct control *c, struct owned_group *g, unsigned int to, uint64_t now_ms)
@@ -127,16 +132,20 @@ static void move_begin(struct control *c, struct owned_group *g, unsigned int to
 	g->defend_ms = RTE_MAX(g->defend_ms, now_ms + READY_MS); // the next one announces them
 }
 
-static void move_end(struct control *c, struct owned_group *g, uint64_t now_ms)
+// The next owner may have announced its addresses, and do it again a moment later.
+void fleet_move_end(struct control *c, struct owned_group *g, uint64_t now_ms)
 {
-	struct fleet *f = c->fleet;
-	unsigned int next = fleet_member_of(f, g->fleet.to);
-
-	if (next != FLEET_NONE)
-		f->shunned_ms[f->member[next].number] = now_ms + SHUN_MS;
 	g->fleet.to = 0;
-	if (g->leaving)
-		role_set(c, g->name, CONF_ACTIVE, now_ms);
+	role_set(c, g->name, CONF_ACTIVE, now_ms);
+	g->defend_ms = now_ms;
+}
+
+static void shun(struct fleet *f, int64_t lease, uint64_t now_ms)
+{
+	unsigned int i = fleet_member_of(f, lease);
+
+	if (i != FLEET_NONE)
+		f->shunned_ms[f->member[i].number] = now_ms + SHUN_MS;
 }
 
 static void hand_over(struct control *c, struct owned_group *g, uint64_t now_ms)
@@ -151,15 +160,17 @@ static void hand_over(struct control *c, struct owned_group *g, uint64_t now_ms)
 
 static void owner_tick(struct control *c, struct owned_group *g, uint64_t now_ms)
 {
-	const struct fleet *f = c->fleet;
+	struct fleet *f = c->fleet;
 	struct fleet_group *m = &g->fleet;
-	bool sure = f->answered_ms != 0 && now_ms - f->answered_ms < SURE_MS;
+	bool sure = is_sure(f, now_ms);
 
 	if (m->to == 0)
 		return;
 	if (fleet_member_of(f, m->to) == FLEET_NONE || now_ms >= m->move_ms + READY_MS ||
 		(!g->leaving && now_ms >= m->move_ms)) {
-		move_end(c, g, now_ms);
+		if (sure) // else its answer may not have been read
+			shun(f, m->to, now_ms);
+		fleet_move_end(c, g, now_ms);
 	} else if (!g->leaving && m->next == m->to && m->ready) {
 		g->leaving = true;
 		announced_change(c);
@@ -177,6 +188,7 @@ void fleet_move_name_next(struct control *c, struct owned_group *g)
 	struct fleet_place p;
 
 	place_make(c, &p);
+	place_expect(c, &p);
 	p.group[i].owner = fleet_member_of(f, f->lease);
 	if (next == FLEET_NONE || next == p.group[i].owner)
 		next = fleet_place_next(&p, i);
@@ -203,6 +215,7 @@ static void next_tick(struct control *c, struct owned_group *g, uint64_t now_ms)
 	if (is_asked(f, g) && !f->drains && m->refused == NULL && !m->unchecked &&
 		m->ordered_ms == 0 && m->answered != m->turn) {
 		m->answered = m->turn;
+		m->avoid_ms = 0; // the owner counts on it
 		c->fleet->read_ms = 0;
 		role_expect(c, g->name, now_ms + EXPECT_MS);
 	}
@@ -259,13 +272,10 @@ static bool must_leave(const struct fleet *f, const struct owned_group *g)
 	return is_owner(f, g) && (f->drains || g->fleet.drains);
 }
 
-static void place_make_unshunned(const struct control *c, struct fleet_place *p, uint64_t now_ms)
+static void shunned_note(const struct fleet *f, struct fleet_place *p, uint64_t now_ms)
 {
-	const struct fleet *f = c->fleet;
-
-	place_make(c, p);
 	for (unsigned int i = 0; i < f->n_members; i++)
-		p->member[i].takes &= now_ms >= f->shunned_ms[f->member[i].number];
+		p->member[i].shunned = now_ms < f->shunned_ms[f->member[i].number];
 }
 
 // Whether nothing moves in the whole fleet, or is free.
@@ -299,9 +309,11 @@ static void move_choose(struct control *c, uint64_t now_ms)
 	unsigned int own = fleet_member_of(f, f->lease), group, to = FLEET_NONE;
 	struct fleet_place p;
 
-	if (own == FLEET_NONE || f->answered_ms == 0)
+	if (own == FLEET_NONE || !is_sure(f, now_ms))
 		return;
-	place_make_unshunned(c, &p, now_ms);
+	place_make(c, &p);
+	place_expect(c, &p);
+	shunned_note(f, &p, now_ms);
 	for (group = 0; group < c->groups.n; group++)
 		if (must_leave(f, &c->groups.item[group]) &&
 			(to = fleet_place_next(&p, group)) != FLEET_NONE)
@@ -311,33 +323,65 @@ static void move_choose(struct control *c, uint64_t now_ms)
 		move_begin(c, &c->groups.item[group], to, now_ms);
 }
 
-// The event is posted once, when the last group has gone.
+static bool is_moving(const struct control *c)
+{
+	for (unsigned int i = 0; i < c->groups.n; i++) {
+		const struct owned_group *g = &c->groups.item[i];
+
+		if (g->fleet.to != 0 || (is_owner(c->fleet, g) && g->fleet.next != 0))
+			return true;
+	}
+	return false;
+}
+
+void fleet_moves_read(struct control *c, uint64_t now_ms)
+{
+	struct fleet *f = c->fleet;
+	unsigned int rank[CONF_GROUPS_MAX];
+	struct fleet_place p;
+
+	members_note(c, now_ms);
+	if (f->changed)
+		f->changed_ms = now_ms;
+	f->changed = false;
+	place_make(c, &p);
+	fleet_place_rank(&p, fleet_member_of(f, f->lease), rank);
+	for (unsigned int i = 0; i < c->groups.n; i++)
+		c->groups.item[i].fleet.rank = rank[i];
+	if (!is_moving(c))
+		move_choose(c, now_ms);
+}
+
+// Whether this member has a group, or may get one by a write that etcd does just now.
+static bool has_groups(const struct control *c)
+{
+	bool has = c->fleet->asked == FLEET_REPLACE;
+
+	for (unsigned int i = 0; i < c->groups.n; i++)
+		has |= c->groups.item[i].role == CONF_ACTIVE || c->groups.item[i].fleet.giving;
+	return has;
+}
+
+// The event is posted when the last group has gone.
 static void note_drained(struct control *c)
 {
 	struct fleet *f = c->fleet;
+	bool drained = f->drains && !has_groups(c);
 
-	for (unsigned int i = 0; i < c->groups.n; i++)
-		if (c->groups.item[i].role == CONF_ACTIVE || c->groups.item[i].fleet.giving)
-			return;
-	if (f->drains && !f->drained)
+	if (drained && !f->drained)
 		event_post(FLEET_DRAINED, EVENT_TEXT(c->conf->instance));
-	f->drained = f->drains;
+	f->drained = drained;
 }
 
 void fleet_moves_tick(struct control *c, uint64_t now_ms)
 {
-	bool moving = false;
-
 	for (unsigned int i = 0; i < c->groups.n; i++) {
 		struct owned_group *g = &c->groups.item[i];
 
 		if (is_owner(c->fleet, g))
 			owner_tick(c, g, now_ms);
 		next_tick(c, g, now_ms);
-		moving |= g->fleet.to != 0 || (is_owner(c->fleet, g) && g->fleet.next != 0);
 	}
-	if (!moving)
-		move_choose(c, now_ms);
 	note_drained(c);
 }
 
@@ -362,6 +406,8 @@ bool fleet_drain(struct control *c, bool drains)
 		return false;
 	c->fleet->drains = drains;
 	c->fleet->drained = false;
+	for (unsigned int i = 0; i < c->groups.n && drains; i++)
+		c->groups.item[i].fleet.ordered_ms = 0;
 	return true;
 }
 

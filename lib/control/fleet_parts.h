@@ -92,17 +92,25 @@ bool fleet_group_wants(struct control *c, struct owned_group *g, uint64_t now_ms
 // memory.
 char *fleet_group_request(struct control *c, struct owned_group *g, bool stop);
 
+// The group becomes standby here if its lease has ended, without etcd, since another station
+// announced an address of it.
+void fleet_group_yield(struct control *c, struct owned_group *g, uint64_t now_ms);
+
 // Whether this process owns it, as far as is known, by its present lease.
 bool fleet_group_is_own(const struct fleet *f, const struct owned_group *g);
 
 // An active group becomes standby here, whoever has it.
 void fleet_group_lose(struct control *c, struct owned_group *g, uint64_t now_ms);
 
-// After the keys of groups or members were read: who takes free groups first.
+// After the keys of groups or members were read: who takes free groups first, and which one moves
+// from this member next.
 void fleet_moves_read(struct control *c, uint64_t now_ms);
 
-// Begins and continues the moves of groups to and from this member.
+// Continues the moves of groups to and from this member.
 void fleet_moves_tick(struct control *c, uint64_t now_ms);
+
+// The owner keeps a group that moves.
+void fleet_move_end(struct control *c, struct owned_group *g, uint64_t now_ms);
 
 // Whether a group moves to or from this member just now, so that keys are read more often.
 bool fleet_moves(const struct control *c);

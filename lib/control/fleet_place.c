@@ -86,7 +86,7 @@ unsigned int fleet_place_next(const struct fleet_place *p, unsigned int group)
 	unsigned int next = FLEET_NONE;
 
 	for (unsigned int i = 0; i < p->n_members; i++)
-		if (i != g->owner && p->member[i].takes &&
+		if (i != g->owner && p->member[i].takes && !p->member[i].shunned &&
 			(next == FLEET_NONE || is_before(p, g, i, next)))
 			next = i;
 	return next;
@@ -130,7 +130,7 @@ bool fleet_place_move(
 
 		if (g->owner != member || g->stays)
 			continue;
-		if (pin != FLEET_NONE && pin != member) {
+		if (pin != FLEET_NONE && pin != member && !p->member[pin].shunned) {
 			*group = i;
 			*to = pin;
 			return true;
@@ -138,7 +138,7 @@ bool fleet_place_move(
 		for (unsigned int k = 0; pin == FLEET_NONE && k < p->n_members; k++) {
 			struct peak after = peak_after(p, g->weight, member, k);
 
-			if (k == member || !p->member[k].takes ||
+			if (k == member || !p->member[k].takes || p->member[k].shunned ||
 				compare(after.member, after.load, best.member, best.load) >= 0)
 				continue;
 			best = after;

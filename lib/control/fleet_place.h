@@ -18,6 +18,7 @@ struct fleet_place_member {
 	uint64_t weight;
 	uint64_t load; // weights of its groups, see fleet_place_load()
 	bool takes;    // groups: it does not drain
+	bool shunned;  // for a while nothing moves to it by itself
 };
 
 struct fleet_place_group {

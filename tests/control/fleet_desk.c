@@ -307,6 +307,86 @@ void take(void)
 	assert_int_equal(group()->role, CONF_ACTIVE);
 }
 
+char *value_with(const char *head, uint64_t used)
+{
+	char *value = value_of("-", 0, 1, 3 * NUMBER_BLOCK_FLEET, NUMBER_LEAP_ESN / 4, used), *text;
+
+	assert_true(asprintf(&text, "%s%s", head, strchr(value, '\n') + 1) > 0);
+	free(value);
+	return text;
+}
+
+void reply_keys_with(unsigned int members, const char *head, uint64_t used)
+{
+	char *value = value_with(head, used);
+
+	reply_keys(members, value);
+	free(value);
+}
+
+void check_asked(const char *head)
+{
+	char *value = value_asked();
+
+	if (strstr(value, head) == NULL)
+		fail_msg("not \"%s\": %s", head, value);
+	free(value);
+}
+
+void etcd_does_it(void)
+{
+	char *value = value_asked();
+
+	reply_replaced(true, value);
+	free(value);
+}
+
+char *answered(const char *line)
+{
+	char *value = value_asked(), *lines = strchr(strchr(value, '\n') + 1, '\n') + 1, *text;
+
+	assert_true(asprintf(&text, "culvert 1 3 culvert 7\n%s%s", line, lines) > 0);
+	free(value);
+	return text;
+}
+
+void move_ask(void)
+{
+	const char *why;
+
+	take();
+	while (is_replacing())
+		reply_replaced(true, taken);
+	assert_true(fleet_drain_group(&desk, "main", &why));
+	assert_true(is_replaced_in(1000, ME | THEM, taken));
+	check_asked("culvert 1 2 culvert 7\nnext other 9\nout");
+}
+
+char *move_leave(void)
+{
+	char *ready;
+
+	move_ask();
+	ready = answered("ready other 9\n");
+	etcd_does_it();
+	reply_keys(ME | THEM, ready);
+	assert_true(group()->leaving);
+	return ready;
+}
+
+char *description_asked(void)
+{
+	while (body == NULL || strstr(body, "requestPut") == NULL || is_replacing()) {
+		if (body != NULL && is_replacing())
+			etcd_does_it();
+		else if (body != NULL && strstr(body, "requestRange") != NULL)
+			reply_keys(ME | THEM, taken);
+		keep();
+		tick();
+	}
+	return value_asked();
+}
+
 int fleet_desk_begin(void **state)
 {
 	desk_begin(state);

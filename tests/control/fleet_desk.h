@@ -75,8 +75,34 @@ const struct owned_group *group(void);
 char *value_of(
 	const char *owner, int64_t lease, uint64_t turn, uint64_t out, uint64_t in, uint64_t used);
 
+// The same with other lines before those of SAs, inbound bounds as of a first owner, and so many
+// numbers in use.
+char *value_with(const char *head, uint64_t used);
+
+// The answer to a read, with such a value.
+void reply_keys_with(unsigned int members, const char *head, uint64_t used);
+
+// The value that etcd is asked to write has this in it.
+void check_asked(const char *head);
+
+// Etcd writes the value that it is asked to.
+void etcd_does_it(void);
+
+// The value that is asked for, of this owner, with another line for its move. To be freed.
+char *answered(const char *line);
+
 // The group is free, and this member takes it.
 void take(void);
+
+// The group is active here, and drained: the other member is asked.
+void move_ask(void);
+
+// The other one is ready, and the group leaves. Returns that value, to be freed.
+char *move_leave(void);
+
+// The value that etcd is asked to give the key of this member, to be freed, after all other
+// questions were answered.
+char *description_asked(void);
 
 // Before and after each test.
 int fleet_desk_begin(void **state);

@@ -18,14 +18,6 @@ static struct replay *window(const char *sa)
 	return &desk_sa_in(sa)->sa.per_packet.replay;
 }
 
-static void etcd_does_it(void)
-{
-	char *value = value_asked();
-
-	reply_replaced(true, value);
-	free(value);
-}
-
 static bool gives_up(void)
 {
 	char *value = value_asked();
@@ -320,20 +312,47 @@ static void an_owner_defends_its_addresses_while_etcd_answers(void **state)
 	assert_int_not_equal(desk_n_sent, 0);
 }
 
-static void an_owner_without_etcd_yields_to_another_station(void **state)
+// The station may be the next owner, or anybody.
+static void an_owner_without_etcd_does_not_defend(void **state)
 {
 	(void)state;
 	take();
 	fail_for(3000); // of 4 s
-	announced();
-	assert_int_equal(group()->role, CONF_ACTIVE);
-	fail_for(2000);
 	desk_forget();
 	announced();
-	assert_int_equal(group()->role, CONF_STANDBY);
+	fail_for(100);
+	assert_int_equal(group()->role, CONF_ACTIVE);
 	assert_int_equal(desk_n_sent, 0);
+	fail_for(2000);
+	assert_int_equal(group()->role, CONF_STANDBY);
 	assert_true(is_replaced_in(2000, ME | THEM, taken)); // nobody has it: it is given up
 	assert_true(gives_up());
+}
+
+static void an_owner_announces_again_when_etcd_answers(void **state)
+{
+	(void)state;
+	take();
+	fail_for(3000);
+	announced();
+	desk_forget();
+	assert_false(is_replaced_in(500, ME | THEM, taken));
+	assert_int_equal(group()->role, CONF_ACTIVE);
+	assert_int_not_equal(desk_n_sent, 0);
+	fail_for(10000);
+	assert_int_equal(group()->role, CONF_ACTIVE);
+}
+
+// Somebody has deleted it. Others would take its groups, while this one goes on.
+static void a_member_whose_key_has_gone_makes_another(void **state)
+{
+	(void)state;
+	take();
+	assert_true(fleet_drain(&desk, true));
+	free(description_asked());
+	reply("{\"header\":{\"revision\":\"99\"},\"succeeded\":false}");
+	wait_for(ETCD_TXN);
+	assert_non_null(strstr(body, "CREATE"));
 }
 
 int main(void)
@@ -356,7 +375,9 @@ int main(void)
 		fleet_test(a_group_is_given_up_without_etcd),
 		fleet_test(a_failed_transaction_hides_no_gap),
 		fleet_test(an_owner_defends_its_addresses_while_etcd_answers),
-		fleet_test(an_owner_without_etcd_yields_to_another_station),
+		fleet_test(an_owner_without_etcd_does_not_defend),
+		fleet_test(an_owner_announces_again_when_etcd_answers),
+		fleet_test(a_member_whose_key_has_gone_makes_another),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

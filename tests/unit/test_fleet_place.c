@@ -2,6 +2,7 @@
 // Where the groups of a fleet are, for random fleets: as even as one group allows, with few moves,
 // which end, and with groups at their pins.
 #include "fleet_place.h"
+#include "number_block.h"
 #include "test.h"
 
 #define FLEETS 500
@@ -13,11 +14,11 @@ static unsigned int below(unsigned int n)
 	return (unsigned int)(random_u64(&seed) % n);
 }
 
-// Of up to 16 members, all groups free. Without weights all have the same.
+// All groups are free. Without weights all have the same.
 static void fleet_make(struct fleet_place *p, bool weights)
 {
 	memset(p, 0, sizeof(*p));
-	p->n_members = 1 + below(16);
+	p->n_members = 1 + below(NUMBER_FLEET_MEMBERS);
 	p->n_groups = below(CONF_GROUPS_MAX + 1);
 	for (unsigned int i = 0; i < p->n_members; i++)
 		p->member[i] = (struct fleet_place_member){
@@ -262,6 +263,26 @@ static void one_drains(void **state)
 	}
 }
 
+// It was not ready a moment ago. The group does not go to another one meanwhile, where it would
+// stay.
+static void a_group_waits_for_its_pin(void **state)
+{
+	unsigned int group, to;
+	struct fleet_place p = {.n_members = 3,
+		.n_groups = 1,
+		.member = {{.weight = 1, .takes = true}, {.weight = 1, .takes = true},
+			{.weight = 1, .takes = true}},
+		.group = {{.weight = 1, .owner = 0, .pin = {1, 2}, .n_pins = 2}}};
+
+	(void)state;
+	fleet_place_load(&p);
+	assert_true(fleet_place_move(&p, 0, &group, &to));
+	assert_int_equal(to, 1);
+	p.member[1].shunned = true;
+	assert_false(fleet_place_move(&p, 0, &group, &to));
+	assert_int_equal(fleet_place_next(&p, 0), 2); // if it must leave
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +293,7 @@ int main(void)
 		cmocka_unit_test(pins_are_kept),
 		cmocka_unit_test(a_group_that_stays_is_not_moved),
 		cmocka_unit_test(one_drains),
+		cmocka_unit_test(a_group_waits_for_its_pin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
