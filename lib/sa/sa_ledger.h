@@ -47,8 +47,7 @@ struct sa_record {
 	// Of a pair (lib/control/numbers.h). Numbers that may be in use, or inbound may have been
 	// accepted: up to claimed by this member, up to learnt by the other one.
 	uint64_t claimed, learnt;
-	uint64_t left_out;    // outbound: numbers that the other one may have used unreported; of a
-			      // fleet: fleet_numbers.h
+	uint64_t left_out;    // outbound: numbers that the other one may have used unreported
 	uint64_t learnt_rate; // the same of the other one
 	uint64_t reported;    // claimed, as of the last report; of a fleet: fleet_numbers.h
 	uint64_t raised;      // inbound: where the window has been moved to without a packet

@@ -75,8 +75,7 @@ const struct owned_group *group(void);
 char *value_of(
 	const char *owner, int64_t lease, uint64_t turn, uint64_t out, uint64_t in, uint64_t used);
 
-// The same with other lines before those of SAs, inbound bounds as of a first owner, and so many
-// numbers in use.
+// The same with other lines before those of SAs, with inbound bounds as of a first owner.
 char *value_with(const char *head, uint64_t used);
 
 // The answer to a read, with such a value.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves of groups that end early, are decided while others are under way, or concern a member that
-// was away: that a group has an owner all the time, and stations know it.
+// Moves of groups that end early, are decided while other groups move, or concern a member that
+// etcd did not answer: that a group has an owner all the time, and stations know it.
 #include "fleet_desk.h"
 #include "group.h"
 
@@ -11,7 +11,7 @@
 #define ASKED  "culvert 1 5 other 9\nnext culvert 7\n"
 #define GIVEN  "culvert 1 7 - 0\nready culvert 7\n"
 
-// Etcd writes what it is asked to.
+// Etcd writes all values that it is asked to.
 static void no_writes(void)
 {
 	while (is_replacing()) {

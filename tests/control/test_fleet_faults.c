@@ -343,7 +343,7 @@ static void an_owner_announces_again_when_etcd_answers(void **state)
 	assert_int_equal(group()->role, CONF_ACTIVE);
 }
 
-// Somebody has deleted it. Others would take its groups, while this one goes on.
+// Somebody has deleted it. Others would take its groups, while this one continues.
 static void a_member_whose_key_has_gone_makes_another(void **state)
 {
 	(void)state;
