@@ -99,7 +99,7 @@ static void place_make(const struct control *c, struct fleet_place *p)
 	fleet_place_load(p);
 }
 
-// Groups that were given up for a member count as those that it has.
+// Groups that were given up for a member count as groups that it has.
 static void place_expect(const struct control *c, struct fleet_place *p)
 {
 	for (unsigned int i = 0; i < c->groups.n; i++)
