@@ -14,6 +14,7 @@
 #include "fleet_parts.h"
 #include "fleet_traffic.h"
 #include "harness.h"
+#include "idle_ports.h"
 #include "numbers.h"
 #include "role.h"
 
@@ -42,23 +43,6 @@ static void io_listen(void *arg, uint16_t port, const struct ip_addr group[], un
 	(void)arg, (void)port, (void)group, (void)n;
 }
 
-static bool io_has_link(void *arg, uint16_t port)
-{
-	(void)arg, (void)port;
-	return true;
-}
-
-static uint32_t io_active(void *arg, uint16_t port)
-{
-	(void)arg, (void)port;
-	return 0;
-}
-
-static void io_link(void *arg, uint16_t port, bool up)
-{
-	(void)arg, (void)port, (void)up;
-}
-
 static uint64_t io_now_ms(void)
 {
 	struct timespec now;
@@ -69,9 +53,9 @@ static uint64_t io_now_ms(void)
 
 static const struct control_io io = {.send = io_send,
 	.listen = io_listen,
-	.has_link = io_has_link,
-	.active = io_active,
-	.link = io_link,
+	.has_link = idle_has_link,
+	.active = idle_active,
+	.link = idle_link,
 	.now_ms = io_now_ms,
 	.boot_ms = io_now_ms};
 

@@ -4,6 +4,7 @@
 #include "address.h"
 #include "arp.h"
 #include "events.h"
+#include "idle_ports.h"
 #include "links.h"
 #include "log.h"
 #include "nd.h"
@@ -56,23 +57,6 @@ static void io_listen(void *arg, uint16_t port, const struct ip_addr group[], un
 	assert_in_range(n, 1, LISTENER_GROUPS_MAX);
 }
 
-static bool io_has_link(void *arg, uint16_t port)
-{
-	(void)arg, (void)port;
-	return true;
-}
-
-static uint32_t io_active(void *arg, uint16_t port)
-{
-	(void)arg, (void)port;
-	return 0;
-}
-
-static void io_link(void *arg, uint16_t port, bool up)
-{
-	(void)arg, (void)port, (void)up;
-}
-
 static struct counters io_counters(void *arg)
 {
 	(void)arg;
@@ -86,9 +70,9 @@ static uint64_t io_now_ms(void)
 
 static const struct control_io io = {.send = io_send,
 	.listen = io_listen,
-	.has_link = io_has_link,
-	.active = io_active,
-	.link = io_link,
+	.has_link = idle_has_link,
+	.active = idle_active,
+	.link = idle_link,
 	.counters = io_counters,
 	.now_ms = io_now_ms};
 

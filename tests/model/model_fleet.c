@@ -137,7 +137,8 @@ const char *fleet_error(const struct control *) { return ""; }
 bool conf_group_has(const struct conf_group *, const struct ip_addr *) { return true; }
 const struct conf_group *conf_group_of(const struct conf *c, const struct ip_addr *) { return &c->groups[0]; }
 
-// Parts that a fleet does not have.
+// Parts that a fleet does not have, or this model leaves out.
+char *base64_read(const char *, size_t *) { return NULL; }
 uint64_t member_silent_ms(const struct control *, const struct owned_group *, uint64_t) { return 0; }
 const char *member_missing(struct control *, const struct owned_group *, uint64_t) { return NULL; }
 void member_lines_tick(struct control *, uint64_t) {}
@@ -400,18 +401,6 @@ static void act_alone(unsigned int action)
 unsigned int model_scenarios(void)
 {
 	return RTE_DIM(scenarios);
-}
-
-unsigned int model_threads(unsigned int scenario)
-{
-	(void)scenario;
-	return 0;
-}
-
-bool model_matters(const volatile void *p)
-{
-	(void)p;
-	return false;
 }
 
 // A member owns the group and has used numbers.

@@ -261,18 +261,6 @@ unsigned int model_scenarios(void)
 	return RTE_DIM(scenarios);
 }
 
-unsigned int model_threads(unsigned int scenario)
-{
-	(void)scenario;
-	return 0;
-}
-
-bool model_matters(const volatile void *p)
-{
-	(void)p;
-	return false;
-}
-
 // Of each member, until nothing more is to be reported or written.
 static void rounds(void)
 {

@@ -265,3 +265,12 @@ void conf_dir_pem_make(const char *name)
 		chmod(conf_dir_path(path[i]), i == 0 ? 0600 : 0644);
 	}
 }
+
+int conf_dir_pems_make(void **state)
+{
+	if (conf_dir_make(state) < 0)
+		return -1;
+	conf_dir_pem_make("a");
+	conf_dir_pem_make("b");
+	return 0;
+}

@@ -56,3 +56,6 @@ char *conf_dir_printed(const struct conf *c);
 
 // Makes NAME.key and NAME.crt, a key and its certificate.
 void conf_dir_pem_make(const char *name);
+
+// Group fixture: makes the folder, with a.key, a.crt, b.key and b.crt: keys and their certificates.
+int conf_dir_pems_make(void **state);

@@ -160,15 +160,6 @@ static void endpoints_are_checked(void **state)
 	}
 }
 
-static int setup(void **state)
-{
-	if (conf_dir_make(state) < 0)
-		return -1;
-	conf_dir_pem_make("a");
-	conf_dir_pem_make("b");
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,5 +171,5 @@ int main(void)
 		cmocka_unit_test(endpoints_are_checked),
 	};
 
-	return cmocka_run_group_tests(tests, setup, conf_dir_remove);
+	return cmocka_run_group_tests(tests, conf_dir_pems_make, conf_dir_remove);
 }

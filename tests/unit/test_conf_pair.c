@@ -174,15 +174,6 @@ static void digests_show_what_differs(void **state)
 	assert_string_equal(differing(ROLE(""), PORT), "groups");
 }
 
-static int setup(void **state)
-{
-	if (conf_dir_make(state) < 0)
-		return -1;
-	conf_dir_pem_make("a");
-	conf_dir_pem_make("b");
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,5 +184,5 @@ int main(void)
 		cmocka_unit_test(digests_show_what_differs),
 	};
 
-	return cmocka_run_group_tests(tests, setup, conf_dir_remove);
+	return cmocka_run_group_tests(tests, conf_dir_pems_make, conf_dir_remove);
 }
