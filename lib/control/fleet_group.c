@@ -28,10 +28,16 @@ static const struct conf_group *conf_of(const struct control *c, const struct ow
 	return &c->conf->groups[g - c->groups.item];
 }
 
+// Whether etcd has it as this process's, even if that is no member just now.
+static bool has_lease(const struct fleet *f, const struct owned_group *g)
+{
+	return f->lease != 0 && g->fleet.lease == f->lease;
+}
+
 // Whether etcd has it as this member's, also by a value that another configuration has written.
 static bool is_mine(const struct fleet *f, const struct owned_group *g)
 {
-	return f->registered && g->fleet.lease == f->lease;
+	return f->registered && has_lease(f, g);
 }
 
 bool fleet_group_is_own(const struct fleet *f, const struct owned_group *g)
@@ -149,7 +155,7 @@ static void note_giving(const struct fleet *f, struct owned_group *g, uint64_t n
 {
 	if (now_ms >= g->fleet.ordered_ms)
 		g->fleet.ordered_ms = 0;
-	if (!is_mine(f, g)) {
+	if (!has_lease(f, g)) {
 		g->fleet.giving = false;
 		if (g->role == CONF_STANDBY)
 			g->fleet.to = 0;
@@ -206,11 +212,16 @@ static bool is_meant(const struct fleet *f, const struct fleet_group *g)
 	return g->lease == 0 && g->next == f->lease;
 }
 
+// It takes a group that it has promised to take even if it drains by now: nobody else might.
 static bool may_take(const struct fleet *f, const struct owned_group *g, uint64_t now_ms)
 {
-	return g->fleet.free_ms != 0 && !f->drains &&
-	       (now_ms >= f->quiet_ms || is_meant(f, &g->fleet)) && now_ms >= g->fleet.avoid_ms &&
-	       is_in_turn(f, &g->fleet, now_ms);
+	const bool meant = is_meant(f, &g->fleet);
+
+	if (g->fleet.free_ms == 0 || now_ms < g->fleet.avoid_ms)
+		return false;
+	if (meant && g->fleet.ready)
+		return true;
+	return !f->drains && (now_ms >= f->quiet_ms || meant) && is_in_turn(f, &g->fleet, now_ms);
 }
 
 // Of the owner: its bounds are nearly used up.
@@ -315,7 +326,7 @@ static bool is_claimed(const struct fleet *f, const struct owned_group *g)
 static void give_up(struct control *c, struct owned_group *g, uint64_t now_ms)
 {
 	g->fleet.ordered_ms = 0;
-	g->fleet.giving = is_mine(c->fleet, g) || is_claimed(c->fleet, g);
+	g->fleet.giving = has_lease(c->fleet, g) || is_claimed(c->fleet, g);
 	g->fleet.avoid_ms = now_ms + AVOID_MS;
 	fleet_group_lose(c, g, now_ms);
 	fleet_move_name_next(c, g);
@@ -328,21 +339,22 @@ bool fleet_yields(struct control *c, const struct ip_addr *addr, uint64_t now_ms
 	if (g == NULL || g->role != CONF_ACTIVE || now_ms - c->fleet->keys_ms < SURE_MS)
 		return false;
 	g->fleet.claimed_ms = now_ms;
+	g->announcements = 0;
 	return true;
 }
 
 void fleet_group_yield(struct control *c, struct owned_group *g, uint64_t now_ms)
 {
-	if (g->fleet.claimed_ms == 0)
+	const struct fleet *f = c->fleet;
+	const bool answered = RTE_MAX(f->keys_ms, f->kept_ms) >= g->fleet.claimed_ms;
+
+	if (g->fleet.claimed_ms == 0 || (!answered && now_ms < f->end_ms))
 		return;
-	if (g->role == CONF_ACTIVE && c->fleet->keys_ms < g->fleet.claimed_ms) {
-		if (now_ms < c->fleet->end_ms)
-			return;
-		give_up(c, g, now_ms);
-	}
-	if (g->role == CONF_ACTIVE) // as etcd has it: stations may send to the other one
-		role_set(c, g->name, CONF_ACTIVE, now_ms);
 	g->fleet.claimed_ms = 0;
+	if (answered) // stations may send to the other one
+		role_defend(c, &conf_of(c, g)->addrs[0], now_ms);
+	else if (g->role == CONF_ACTIVE)
+		give_up(c, g, now_ms);
 }
 
 // Also while etcd is asked to make it the owner.

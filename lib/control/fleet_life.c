@@ -92,6 +92,7 @@ static void ask(struct fleet *f, enum fleet_question question, char *body, uint6
 		[FLEET_KEEP] = ETCD_LEASE_KEEPALIVE,
 		[FLEET_READ] = ETCD_TXN,
 		[FLEET_REPLACE] = ETCD_TXN,
+		[FLEET_REVOKE] = ETCD_LEASE_REVOKE,
 	};
 
 	if (body == NULL) {
@@ -168,6 +169,7 @@ static int lease_take(struct control *c, const char *text)
 		return 0;
 	}
 	f->lease = lease;
+	f->kept_ms = f->asked_ms;
 	f->keep_ms = f->asked_ms + UINT64_C(1000) * c->conf->fleet_lease_s / KEEP_PART;
 	f->end_ms = f->asked_ms + UINT64_C(1000) * c->conf->fleet_lease_s;
 	return 0;
@@ -406,45 +408,45 @@ void fleet_keep(struct control *c, uint64_t now_ms)
 		ask(f, FLEET_KEEP, etcd_lease_text(f->lease), now_ms);
 }
 
-// Asks, and waits for the answer until end_ms. False: there was none.
-static bool ask_waiting(struct control *c, enum etcd_call call, char *body, uint64_t end_ms)
+// Waits for the answer to a question until end_ms. False: there was none.
+static bool wait_for_answer(struct control *c, uint64_t end_ms)
 {
-	char error[ETCD_ERROR_MAX], *text = NULL;
-
-	if (body == NULL)
-		return false;
-	etcd_ask(c->fleet->etcd, call, body);
-	while (!etcd_take(c->fleet->etcd, &text, error)) {
+	while (!collect(c, end_ms)) {
 		if (c->io->now_ms() >= end_ms)
 			return false;
 		usleep(1000);
 	}
-	bool answered = text != NULL;
+	return c->io->now_ms() >= c->fleet->try_ms;
+}
 
-	free(text);
-	return answered;
+// Twice, as the next owner of a move may answer just then.
+static bool give_one_up(struct control *c, struct owned_group *g, uint64_t end_ms)
+{
+	struct fleet *f = c->fleet;
+	bool answers = true;
+
+	for (unsigned int i = 0; i < 2 && answers && fleet_group_is_own(f, g); i++) {
+		fleet_move_name_next(c, g);
+		ask(f, FLEET_REPLACE, fleet_group_request(c, g, true), c->io->now_ms());
+		answers = wait_for_answer(c, end_ms);
+	}
+	return answers;
 }
 
 static void give_all_up(struct control *c, uint64_t end_ms)
 {
 	struct fleet *f = c->fleet;
-	bool answers = true;
+	bool answers;
 
-	while (!collect(c, end_ms)) {
-		if (c->io->now_ms() >= end_ms)
-			return;
-		usleep(1000);
-	}
-	for (unsigned int i = 0; i < c->groups.n && answers; i++) {
-		struct owned_group *g = &c->groups.item[i];
-
-		if (!fleet_group_is_own(f, g))
-			continue;
-		fleet_move_name_next(c, g);
-		answers = ask_waiting(c, ETCD_TXN, fleet_group_request(c, g, true), end_ms);
-	}
-	if (answers && f->lease != 0)
-		ask_waiting(c, ETCD_LEASE_REVOKE, etcd_lease_text(f->lease), end_ms);
+	wait_for_answer(c, end_ms);
+	f->try_ms = 0;
+	answers = c->io->now_ms() < end_ms;
+	for (unsigned int i = 0; i < c->groups.n && answers; i++)
+		answers = give_one_up(c, &c->groups.item[i], end_ms);
+	if (!answers || f->lease == 0)
+		return;
+	ask(f, FLEET_REVOKE, etcd_lease_text(f->lease), c->io->now_ms());
+	wait_for_answer(c, end_ms);
 }
 
 void fleet_stop(struct control *c)

@@ -158,6 +158,14 @@ static void hand_over(struct control *c, struct owned_group *g, uint64_t now_ms)
 	g->fleet.avoid_ms = now_ms + AVOID_MS;
 }
 
+// Whether it lives, and does not drain meanwhile.
+static bool may_receive(const struct fleet *f, int64_t lease)
+{
+	unsigned int i = fleet_member_of(f, lease);
+
+	return i != FLEET_NONE && takes(f, &f->member[i]);
+}
+
 static void owner_tick(struct control *c, struct owned_group *g, uint64_t now_ms)
 {
 	struct fleet *f = c->fleet;
@@ -166,8 +174,9 @@ static void owner_tick(struct control *c, struct owned_group *g, uint64_t now_ms
 
 	if (m->to == 0)
 		return;
-	if (fleet_member_of(f, m->to) == FLEET_NONE || now_ms >= m->move_ms + READY_MS ||
-		(!g->leaving && now_ms >= m->move_ms)) {
+	if (!may_receive(f, m->to)) {
+		fleet_move_end(c, g, now_ms);
+	} else if (now_ms >= m->move_ms + READY_MS || (!g->leaving && now_ms >= m->move_ms)) {
 		if (sure) // else its answer may not have been read
 			shun(f, m->to, now_ms);
 		fleet_move_end(c, g, now_ms);
@@ -225,7 +234,7 @@ static void next_tick(struct control *c, struct owned_group *g, uint64_t now_ms)
 
 static bool answers(const struct fleet *f, const struct owned_group *g)
 {
-	return g->expected && is_asked(f, g);
+	return g->expected && !f->drains && is_asked(f, g);
 }
 
 char *fleet_move_answer(const struct fleet *f, const struct owned_group *g)

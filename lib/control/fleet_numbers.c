@@ -53,14 +53,15 @@ static uint64_t beyond(const struct sa *sa)
 	return from + RTE_MIN(NUMBER_NOTICED_ESN, end - RTE_MIN(from, end));
 }
 
-// The number that an SA is at, or above which it would begin.
+// The number that an SA is at, or above which it begins: an owner may not have been able to do that
+// yet.
 static uint64_t at(const struct sa *sa)
 {
 	const bool out = sa->opt.direction == SA_OUT;
 	uint64_t used =
 		RTE_MAX(sa_numbers_used(sa), out ? sa_out_of(sa)->wanted : sa_in_above_end(sa));
 
-	return is_owner(sa) ? used : RTE_MAX(used, out ? beyond(sa) : sa->record->left_out);
+	return RTE_MAX(used, out ? beyond(sa) : sa->record->left_out);
 }
 
 // The number to which bounds have to reach, if this part of the numbers ahead is left: 1 is all.
@@ -199,6 +200,14 @@ const char *fleet_numbers_check(
 	return is_complete(c, g) ? NULL : fleet_numbers_fewer;
 }
 
+static void out_continue(struct sa_out *sa)
+{
+	uint64_t after = beyond(&sa->sa);
+
+	if (after > sa_out_seq(sa))
+		sa_out_block_set(sa, after);
+}
+
 void fleet_numbers_hold(struct control *c, const struct conf_group *g, const char *lines)
 {
 	struct fleet_line l;
@@ -210,7 +219,9 @@ void fleet_numbers_hold(struct control *c, const struct conf_group *g, const cha
 			continue;
 		sa->record->reported = l.bound;
 		// An SA that was added later may have been another member's meanwhile.
-		if (!l.out && sa->record->left_out > sa_numbers_used(sa))
+		if (l.out)
+			out_continue(sa_out_of(sa));
+		else if (sa->record->left_out > sa_numbers_used(sa))
 			numbers_refuse(sa->record, sa->record->left_out);
 		sa_grant(sa, l.bound);
 	}
@@ -245,16 +256,6 @@ void fleet_numbers_learn(
 	}
 }
 
-// A peer that has received nothing so far would not notice the first takeover.
-static void out_continue(struct sa_out *sa)
-{
-	uint64_t after = beyond(&sa->sa);
-
-	if (after > sa_out_seq(sa))
-		sa_out_block_set(sa, after);
-	sa->has_taken_over |= sa->sa.record->learnt == 0;
-}
-
 void fleet_numbers_begin(struct control *c, const struct conf_group *g)
 {
 	unsigned int i = 0;
@@ -262,10 +263,13 @@ void fleet_numbers_begin(struct control *c, const struct conf_group *g)
 
 	while ((sa = next_of(c, g, &i)) != NULL) {
 		frozen_renew(c); // a window takes up to a millisecond
-		if (sa->opt.direction == SA_IN)
+		if (sa->opt.direction == SA_IN) {
 			numbers_refuse(sa->record, sa->record->left_out);
-		else
+		} else {
 			out_continue(sa_out_of(sa));
+			// A peer that has received nothing would not notice the first takeover.
+			sa_out_of(sa)->has_taken_over |= sa->record->learnt == 0;
+		}
 		sa->record->before = sa_numbers_used(sa); // left-out numbers were not used
 	}
 }

@@ -19,6 +19,7 @@ enum fleet_question {
 	FLEET_KEEP,
 	FLEET_READ,
 	FLEET_REPLACE,
+	FLEET_REVOKE,
 };
 
 struct fleet {
@@ -39,6 +40,7 @@ struct fleet {
 	int64_t n_keys;                   // of groups, as of the last read
 	uint64_t answered_ms; // when the last answer with keys was asked for; 0: it is not used
 	uint64_t keys_ms;     // the same, also if a transaction has failed since; 0: never
+	uint64_t kept_ms;     // the same of the last answer about the lease
 	uint64_t quiet_ms;    // no group of others is taken before
 	unsigned int next;    // group that is looked at first
 	uint64_t checks;      // of values, so far

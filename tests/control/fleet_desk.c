@@ -19,6 +19,7 @@ bool has_failed;
 int64_t revision;
 char *taken;
 const char *their_text, *third_text, *their_group;
+char *(*etcd_answer)(void);
 static char *answer;
 
 struct etcd *__wrap_etcd_new(const struct etcd_params *p);
@@ -55,6 +56,8 @@ void __wrap_etcd_ask(struct etcd *e, enum etcd_call call, char *text)
 bool __wrap_etcd_take(struct etcd *e, char **text, char error[ETCD_ERROR_MAX])
 {
 	(void)e;
+	if (answer == NULL && etcd_answer != NULL && body != NULL)
+		answer = etcd_answer();
 	if (answer == NULL && !has_failed)
 		return false;
 	*text = answer;
@@ -153,7 +156,7 @@ void reply_keys(unsigned int members, const char *value)
 	free(text);
 }
 
-void reply_replaced(bool done, const char *value)
+char *replaced_text(bool done, const char *value)
 {
 	char *text;
 	size_t len;
@@ -166,6 +169,13 @@ void reply_replaced(bool done, const char *value)
 	key_write(out, "/culvert/groups/main", value, 0);
 	fputs("],\"count\":\"1\"}}]}", out);
 	fclose(out);
+	return text;
+}
+
+void reply_replaced(bool done, const char *value)
+{
+	char *text = replaced_text(done, value);
+
 	reply(text);
 	free(text);
 }
@@ -397,6 +407,7 @@ int fleet_desk_begin(void **state)
 	their_text = "culvert 1 0.1 other 100 serves";
 	third_text = "culvert 2 more";
 	their_group = NULL;
+	etcd_answer = NULL;
 	has_failed = false;
 	desk_forget();
 	return 0;

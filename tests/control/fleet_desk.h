@@ -14,13 +14,14 @@
 enum { ME = 1, THEM = 2, UNREADABLE = 4 };
 
 extern enum etcd_call asked;
-extern char *body;              // of the question; NULL: it is answered
-extern bool has_failed;         // set it: no endpoint answers the question
-extern int64_t revision;        // of etcd
-extern char *taken;             // the value that take() has given to the group
-extern const char *their_text;  // of the key of the other member
-extern const char *third_text;  // of the key of UNREADABLE, which a test may make readable
-extern const char *their_group; // the value of the group "theirs"; NULL: there is none
+extern char *body;                 // of the question; NULL: it is answered
+extern bool has_failed;            // set it: no endpoint answers the question
+extern char *(*etcd_answer)(void); // set it: answers each question, with a text on the heap
+extern int64_t revision;           // of etcd
+extern char *taken;                // the value that take() has given to the group
+extern const char *their_text;     // of the key of the other member
+extern const char *third_text;     // of the key of UNREADABLE, which a test may make readable
+extern const char *their_group;    // the value of the group "theirs"; NULL: there is none
 
 // Lets some milliseconds pass.
 void tick(void);
@@ -46,8 +47,10 @@ void reply_meanwhile(const char *text);
 // new; NULL: it is missing.
 void reply_keys(unsigned int members, const char *value);
 
-// The answer to a transaction: whether it was done, and the value that the group has then.
+// The answer to a transaction: whether it was done, and the value that the group has then. The text
+// is to be freed.
 void reply_replaced(bool done, const char *value);
+char *replaced_text(bool done, const char *value);
 
 // Makes the member one of the fleet; the first read is the next question.
 void join(void);

@@ -2,6 +2,9 @@
 // Moves of groups that end early, are decided while other groups move, or concern a member that
 // etcd did not answer: that a group has an owner all the time, and stations know it.
 #include "fleet_desk.h"
+
+#include <inttypes.h>
+
 #include "group.h"
 
 #define FLEET_OF(group)                                                                            \
@@ -78,7 +81,88 @@ static void a_member_that_drains_does_nothing_that_was_ordered(void **state)
 	assert_false(is_replaced_in(3000, ME | THEM, value));
 }
 
+// It has promised to take it: nobody else might.
+static void it_takes_a_group_that_is_meant_for_it_while_it_drains(void **state)
+{
+	char *value = value_with(ASKED, 50);
+
+	(void)state;
+	join();
+	reply_keys(ME | THEM, value);
+	assert_true(is_replacing() || is_replaced_in(1000, ME | THEM, value));
+	etcd_does_it();
+	free(value);
+	taken = value_with(GIVEN, 77);
+	assert_true(fleet_drain(&desk, true));
+	free(description_asked());
+	reply("{\"header\":{\"revision\":\"99\"},\"succeeded\":true}");
+	assert_true(is_replaced_in(500, ME | THEM, taken));
+	check_asked("culvert 1 8 culvert 7\nout");
+}
+
 // --- the owner ---
+
+static void it_keeps_a_group_whose_next_owner_drains(void **state)
+{
+	char *ready;
+
+	(void)state;
+	ready = move_leave();
+	their_text = "culvert 1 0.1 other 100 drains";
+	assert_true(is_replaced_in(1000, ME | THEM, ready));
+	check_asked("culvert 1 4 culvert 7\nout");
+	assert_int_equal(group()->role, CONF_ACTIVE);
+	free(ready);
+}
+
+static char *stop_values[4];
+static unsigned int stop_n;
+
+// The next owner has answered meanwhile, so that the first transaction is refused.
+static char *answer_at_the_stop(void)
+{
+	char *ready, *text;
+
+	if (asked != ETCD_TXN || stop_n == COUNT_OF(stop_values))
+		return strdup("{\"header\":{}}");
+	stop_values[stop_n++] = value_asked();
+	if (stop_n > 1)
+		return replaced_text(true, stop_values[stop_n - 1]);
+	assert_true(asprintf(&ready, "culvert 1 9 culvert 7\n%s", strchr(taken, '\n') + 1) > 0);
+	text = replaced_text(false, ready);
+	free(ready);
+	return text;
+}
+
+// It has no numbers on its disk yet, and so has used none above those of the former owner.
+static void a_stop_gives_up_all_numbers_of_others(void **state)
+{
+	const uint64_t used = 2 * NUMBER_BLOCK_FLEET - 1;
+	struct sa_out *sa = desk_sa_out("out-6");
+	char *value = value_of("-", 0, 5, used, NUMBER_LEAP_ESN / 4, used), last[64];
+
+	(void)state;
+	join();
+	sa_out_allow(sa, sa_out_seq(sa));
+	assert_true(is_replaced_in(3000, ME | THEM, value));
+	free(value);
+	taken = value_asked();
+	reply_replaced(true, taken);
+	no_writes();
+	assert_int_equal(group()->role, CONF_ACTIVE);
+	sa_out_allow(sa, 100);
+	desk.fleet->is_up = true;
+	stop_n = 0;
+	etcd_answer = answer_at_the_stop;
+	fleet_stop(&desk);
+	assert_int_equal(fleet_start(&desk), 0);
+	assert_int_equal(stop_n, 2);
+	assert_non_null(strstr(stop_values[1], "culvert 1 10 - 0\n"));
+	snprintf(last, sizeof(last), " %" PRIu64 "\nin ", used);
+	assert_non_null(strstr(stop_values[1], last));
+	while (stop_n > 0)
+		free(stop_values[--stop_n]);
+}
 
 // The other one has announced the addresses: stations send to it.
 static void it_announces_a_group_that_it_keeps(void **state)
@@ -202,6 +286,9 @@ int main(void)
 		fleet_test(it_takes_a_group_that_is_meant_for_it_after_a_gap),
 		fleet_test(it_takes_a_group_back_that_it_has_given_up),
 		fleet_test(a_member_that_drains_does_nothing_that_was_ordered),
+		fleet_test(it_takes_a_group_that_is_meant_for_it_while_it_drains),
+		fleet_test(it_keeps_a_group_whose_next_owner_drains),
+		fleet_test(a_stop_gives_up_all_numbers_of_others),
 		fleet_test(it_announces_a_group_that_it_keeps),
 		fleet_test(an_order_to_keep_a_group_ends_its_move),
 		fleet_test(a_gap_does_not_count_against_the_next_owner),

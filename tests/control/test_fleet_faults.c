@@ -68,7 +68,7 @@ static void an_address_that_leaves_has_no_bounds(void **state)
 // The group stayed with this member, and the SA was another one's for a while.
 static void an_sa_that_comes_back_leaves_out_what_others_had(void **state)
 {
-	struct sa_record *record;
+	struct sa_record *record, *record_out;
 
 	(void)state;
 	take();
@@ -76,10 +76,15 @@ static void an_sa_that_comes_back_leaves_out_what_others_had(void **state)
 	record = desk_sa_in("in-4")->sa.record;
 	record->reported = 5000;
 	record->learnt = record->left_out = 9000;
+	record_out = desk_sa_out("out-4")->sa.record;
+	record_out->reported = BLOCK - 1;
+	record_out->learnt = record_out->left_out = 3 * TURN;
 	fleet_reload(FLEET_46, "");
 	assert_int_equal(replay_end(window("in-4")), 100);
 	assert_true(is_replaced_in(3000, ME | THEM, taken));
 	etcd_does_it();
+	assert_in_range(sa_out_seq(desk_sa_out("out-4")), 3 * TURN, 4 * TURN);
+	assert_int_equal(desk_sa_out("out-4")->seq_granted, record_out->reported);
 	assert_int_equal(replay_top(window("in-4")), 9000);
 	assert_true(replay_end(window("in-4")) >= 9000 + AHEAD / 2);
 }
@@ -333,7 +338,8 @@ static void an_owner_announces_again_when_etcd_answers(void **state)
 {
 	(void)state;
 	take();
-	fail_for(3000);
+	assert_false(is_replaced_in(11000, ME | THEM, taken)); // it announces less often
+	fail_for(2000);
 	announced();
 	desk_forget();
 	assert_false(is_replaced_in(500, ME | THEM, taken));
@@ -341,6 +347,39 @@ static void an_owner_announces_again_when_etcd_answers(void **state)
 	assert_int_not_equal(desk_n_sent, 0);
 	fail_for(10000);
 	assert_int_equal(group()->role, CONF_ACTIVE);
+}
+
+// They may be the last that stations receive.
+static void an_owner_without_etcd_ends_its_announcements(void **state)
+{
+	(void)state;
+	take();
+	assert_false(is_replaced_in(11000, ME | THEM, taken));
+	fail_for(500);
+	announced(); // it defends them
+	fail_for(600);
+	announced();
+	desk_forget();
+	fail_for(1500);
+	assert_int_equal(desk_n_sent, 0);
+}
+
+// Nobody else can take its groups: its lease lasts.
+static void an_owner_whose_lease_is_kept_defends_its_addresses(void **state)
+{
+	(void)state;
+	take();
+	assert_false(is_replaced_in(11000, ME | THEM, taken));
+	fail_for(1200);
+	announced();
+	desk_forget();
+	for (unsigned int i = 0; i < 600; i++) {
+		keep();
+		has_failed = body != NULL;
+		tick();
+	}
+	assert_int_equal(group()->role, CONF_ACTIVE);
+	assert_int_not_equal(desk_n_sent, 0);
 }
 
 // Somebody has deleted it. Others would take its groups, while this one continues.
@@ -377,6 +416,8 @@ int main(void)
 		fleet_test(an_owner_defends_its_addresses_while_etcd_answers),
 		fleet_test(an_owner_without_etcd_does_not_defend),
 		fleet_test(an_owner_announces_again_when_etcd_answers),
+		fleet_test(an_owner_without_etcd_ends_its_announcements),
+		fleet_test(an_owner_whose_lease_is_kept_defends_its_addresses),
 		fleet_test(a_member_whose_key_has_gone_makes_another),
 	};
 

@@ -75,6 +75,8 @@ static const struct scenario {
 	uint8_t takes, uses, losses, kills, replacements, leases, restores, edits, deletes;
 } scenarios[] = {
 	{.takes = 2, .uses = 2},
+	{.takes = 2, .uses = 2, .kills = 1},
+	{.takes = 2, .uses = 2, .replacements = 1},
 	{.takes = 1, .uses = 2, .leases = 2},
 	{.takes = 1, .uses = 1, .losses = 1, .leases = 1},
 	{.uses = 2, .kills = 1, .leases = 1},
