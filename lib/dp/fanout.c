@@ -193,7 +193,7 @@ static uint16_t set_aside(
 	const struct snapshot *s = atomic_load_explicit(w->published, memory_order_acquire);
 	uint16_t kept = 0, n_aside = 0;
 
-	if (likely(w->hold.n == 0 && !dad_expects(w->dad)))
+	if (likely(w->hold.n == 0 && !dad_may_hold(w->dad)))
 		return 0;
 	for (uint16_t i = 0; i < *n; i++) {
 		const rte_be32_t spi = spi_of(s, m[i]);

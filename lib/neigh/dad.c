@@ -258,14 +258,15 @@ bool dad_is_standby_on(const struct dad *d, uint16_t port, const struct ip_addr 
 	return unlikely(dad_is_standby(d, addr)) && is_standby(dad_state(d, port, addr));
 }
 
-bool dad_expects(const struct dad *d)
+bool dad_may_hold(const struct dad *d)
 {
-	return atomic_load_explicit(&d->n_expected, memory_order_acquire) != 0;
+	return atomic_load_explicit(&d->n_expected, memory_order_acquire) != 0 ||
+	       dad_roles(d) % 2 == 1;
 }
 
 bool dad_is_expected(const struct dad *d, const struct ip_addr *addr)
 {
-	if (likely(!dad_expects(d)))
+	if (likely(atomic_load_explicit(&d->n_expected, memory_order_acquire) == 0))
 		return false;
 	for (unsigned int i = 0; i < count(d); i++)
 		if (is_entry_of(&d->entry[i], addr) && state_of(&d->entry[i]) == DAD_EXPECTED)

@@ -83,8 +83,11 @@ enum dad_state dad_state(const struct dad *d, uint16_t port, const struct ip_add
 bool dad_may_use(const struct dad *d, const struct ip_addr *addr);
 
 // Any thread. Whether an own address is DAD_STANDBY or DAD_EXPECTED on any port; on this port;
-// DAD_EXPECTED on any; and whether any address is that.
+// DAD_EXPECTED on any.
 bool dad_is_standby(const struct dad *d, const struct ip_addr *addr);
 bool dad_is_standby_on(const struct dad *d, uint16_t port, const struct ip_addr *addr);
 bool dad_is_expected(const struct dad *d, const struct ip_addr *addr);
-bool dad_expects(const struct dad *d);
+
+// Any thread. Whether packets may have to be held (lib/dp/hold.h): an address is DAD_EXPECTED, or
+// roles are being changed.
+bool dad_may_hold(const struct dad *d);

@@ -121,12 +121,37 @@ static void test_own_queues(void **state)
 	workers_free(&s);
 }
 
+// The group has its address, and its SAs may not be used yet: the ESP packets are held, also if
+// they are the first ones.
+static void test_first_in_a_change(void **state)
+{
+	struct workers s = workers_new(SITE(), 1);
+	unsigned int n = 0;
+
+	(void)state;
+	gateways_share(s.g, s.w, WORKERS);
+	group_set(s.g[0], DAD_EXPECTED);
+	for (unsigned int part = 0; part < 4; part++) {
+		change(s.g[0], part);
+		if (part == 1)
+			n += receive(&s, false);
+		settle(&s);
+	}
+	gateway_pass(s.g[0], NULL, 0);
+	check_sent(&s, s.g[0]);
+	settle(&s);
+	assert_int_equal(dropped_all(&s), 0);
+	assert_int_equal(s.n_sent, n);
+	workers_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		group_test(test_out),
 		group_test(test_in),
 		group_test(test_own_queues),
+		group_test(test_first_in_a_change),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
