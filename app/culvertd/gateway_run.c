@@ -27,6 +27,7 @@
 #include "fleet.h"
 #include "flow_export.h"
 #include "health.h"
+#include "hold.h"
 #include "host_guests.h"
 #include "host_thread.h"
 #include "route_follow.h"
@@ -56,8 +57,6 @@
 // At most one packet buffer in four is given to fragments that wait; but a worker has room for two
 // datagrams of 65535 octets on each side.
 #define REASSEMBLY_SHARE   4
-#define HOLD_SHARE         8    // of all packet buffers, for packets of expected groups
-#define HOLD_MAX           1024 // of a worker: half of a ring between workers
 #define REASSEMBLY_MIN     96u
 #define REASSEMBLY_SECONDS 15 // RFC 1122 3.3.2 asks for 60 to 120 of hosts; Linux takes 30
 
@@ -193,6 +192,7 @@ static void worker_wake(void *gateway, unsigned int worker)
 static int workers_start(struct gateway *g)
 {
 	const struct conf *conf = g->control.conf;
+	const uint32_t hold_max = hold_max_of(conf->packet_buffers, conf->n_workers);
 	struct worker_params wp = {
 		.pool = g->control.pool,
 		.large_pool = g->control.large_pool,
@@ -206,8 +206,8 @@ static int workers_start(struct gateway *g)
 		.echoes_per_second = conf->icmp_echoes_per_second,
 		.host_per_second = conf->host_packets_per_second,
 		.held_max = conf->neighbour_hold,
-		.hold_max =
-			RTE_MIN(conf->packet_buffers / (HOLD_SHARE * conf->n_workers), HOLD_MAX),
+		.hold_max = hold_max,
+		.released_max = hold_max * conf->n_workers,
 		.reassembly_max =
 			RTE_MAX(conf->packet_buffers /
 					(REASSEMBLY_SHARE * REASSEMBLY_SIDES * conf->n_workers),

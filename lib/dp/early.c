@@ -13,18 +13,19 @@
 // authenticated: only the peer that was given the SPI knows it.
 static bool has_room(const struct worker *w, rte_be32_t spi, const struct ip_addr *src)
 {
-	uint32_t early = 0, same_spi = 0, same_src = 0;
+	uint32_t usual = 0, early = 0, same_spi = 0, same_src = 0;
 
 	for (uint32_t i = 0; i < w->n_held; i++) {
 		const struct held *h = &w->held[i];
 
+		usual += !h->p.released;
 		if (h->spi == 0)
 			continue;
 		early++;
 		same_spi += h->spi == spi;
 		same_src += ip_addr_equal(&h->next, src);
 	}
-	return w->n_held < w->held_max && early < w->held_max / 2 && same_spi < EARLY_PEER_MAX &&
+	return usual < w->held_max && early < w->held_max / 2 && same_spi < EARLY_PEER_MAX &&
 	       same_src < EARLY_PEER_MAX;
 }
 
@@ -41,6 +42,7 @@ enum drop early_hold(struct worker *w, struct pkt *p)
 		return DROP_NO_SA;
 	p->framed = false;
 	p->nexthop = NULL;
+	p->released = false;
 	trace_note(w, p, TRACE_EARLY, (struct trace_fact){0});
 	w->held[w->n_held++] = (struct held){.p = *p,
 		.next = src,

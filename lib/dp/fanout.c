@@ -183,7 +183,7 @@ static bool is_for_hold(const struct worker *w, const struct sa_in *sa)
 	const bool standby = sa_stop_reason(&sa->sa) == DROP_STANDBY;
 
 	atomic_thread_fence(memory_order_acquire);
-	return standby || hold_is_due(w);
+	return standby || hold_may_pass(w);
 }
 
 // Takes these packets out of *n frames. Returns how many.

@@ -4,8 +4,11 @@
 #include "buffer.h"
 #include "decided_run.h"
 #include "handover.h"
+#include "keyed_hash.h"
 #include "pkt_drop.h"
 #include "tracepoint.h"
+
+#define SHARE 8 // of all packet buffers
 
 // Whether the packet is for or of a group that is expected: by its ends, as received or translated,
 // or by its SA. In the middle of a change of roles these may differ.
@@ -18,6 +21,23 @@ static bool is_expected(const struct worker *w, const struct pkt *p)
 	       (p->sa_out != NULL && dad_is_expected(w->dad, &p->sa_out->sa.opt.local));
 }
 
+// Whether neither ends nor SA of a packet that was refused are standby any more: the change is
+// complete since. esp: the SA, of an ESP packet. If it seems so again after the packet was held,
+// the packet is standby for another reason, as where a route leads into a tunnel without an SA.
+static bool is_refused_no_more(const struct worker *w, const struct pkt *p, const struct sa_in *esp)
+{
+	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
+
+	if (p->released)
+		return false;
+	if (esp != NULL)
+		return sa_stop_reason(&esp->sa) != DROP_STANDBY;
+	return !dad_is_standby(w->dad, &dst) && !dad_is_standby(w->dad, &src) &&
+	       !(worker_translates(w) && dad_is_standby(w->dad, &w->translating->src)) &&
+	       (p->sa_out != NULL ? sa_stop_reason(&p->sa_out->sa) != DROP_STANDBY
+				  : !pkt_goes_into_tunnel(p));
+}
+
 // Whether the packet can be evaluated again as it is: it comes from a link or out of a tunnel.
 static bool is_whole(const struct worker *w, const struct pkt *p)
 {
@@ -25,15 +45,32 @@ static bool is_whole(const struct worker *w, const struct pkt *p)
 	       (p->m->ol_flags & BUFFER_FOREIGN) == 0;
 }
 
-static bool has_room(const struct hold *hold, uint16_t n_buffers)
+// Whether it was received in clear from an unprotected port, by anybody. is_esp: ESP was not.
+static bool is_from_outside(const struct worker *w, const struct pkt *p, bool is_esp)
 {
-	return hold->n_buffers + n_buffers <= hold->max;
+	return !is_esp && p->sa_in == NULL && pkt_iface(w, p)->unprotected;
+}
+
+static bool has_room(const struct hold *hold, uint16_t n_buffers, bool outside)
+{
+	return hold->n_buffers + n_buffers <= hold->max &&
+	       (!outside || hold->n_outside + n_buffers <= hold->max / 2);
+}
+
+// The bit of its source and destination.
+static uint32_t ends_of(const struct worker *w, const struct pkt *p)
+{
+	const struct ip_addr src = pkt_src(p), dst = pkt_dst(p);
+	const uint64_t word[] = {src.q[0], src.q[1], dst.q[0], dst.q[1]};
+
+	return keyed_hash(&w->hash_key, word, 4) % HOLD_ENDS;
 }
 
 // Of the packet only the fields that it was received with.
-static void hold(struct worker *w, struct pkt *p, uint32_t roles)
+static void hold(struct worker *w, struct pkt *p, uint32_t roles, bool outside)
 {
 	struct hold *hold = &w->hold;
+	const uint32_t ends = ends_of(w, p);
 	struct handed *h = &hold->at[(hold->first + hold->n) % hold->max];
 
 	*h = (struct handed){.p = {.m = p->m,
@@ -51,36 +88,81 @@ static void hold(struct worker *w, struct pkt *p, uint32_t roles)
 		hold->roles = roles;
 	hold->n++;
 	hold->n_buffers += p->m->nb_segs;
+	hold->n_outside += outside ? p->m->nb_segs : 0;
+	hold->ends[ends / 64] |= UINT64_C(1) << ends % 64;
 	w->next_tick = 0;
+}
+
+// esp: the SA, of an ESP packet.
+static enum drop hold_refused(struct worker *w, struct pkt *p, const struct sa_in *esp)
+{
+	const bool outside = is_from_outside(w, p, esp != NULL);
+	struct rte_mbuf *const received = p->m;
+	// First: while the group is expected later than that, the number changes.
+	const uint32_t roles = dad_roles(w->dad);
+	bool again = false; // at once
+
+	if (!is_whole(w, p) || !has_room(&w->hold, 1, outside))
+		return DROP_STANDBY;
+	if (!is_expected(w, p) && roles % 2 == 0) {
+		again = is_refused_no_more(w, p, esp);
+		if (!again)
+			return DROP_STANDBY;
+	}
+	if (buffer_chain(w, &p->m) != DROP_NONE)
+		return DROP_STANDBY;
+	p->framed &= p->m == received;
+	if (!has_room(&w->hold, p->m->nb_segs, outside))
+		return DROP_STANDBY;
+	hold(w, p, roles, outside);
+	if (again)
+		w->hold.roles = roles - 1;
+	return DROP_NONE;
 }
 
 enum drop hold_instead(struct worker *w, struct pkt *p, enum drop reason)
 {
-	struct rte_mbuf *const received = p->m;
-	uint32_t roles;
-
-	if (likely(reason != DROP_STANDBY))
-		return reason;
-	// First: while the group is expected later than that, the number changes.
-	roles = dad_roles(w->dad);
-	if (!is_whole(w, p) || !(is_expected(w, p) || roles % 2 == 1) || !has_room(&w->hold, 1) ||
-		buffer_chain(w, &p->m) != DROP_NONE)
-		return reason;
-	p->framed &= p->m == received;
-	if (!has_room(&w->hold, p->m->nb_segs))
-		return reason;
-	hold(w, p, roles);
-	return DROP_NONE;
+	return likely(reason != DROP_STANDBY) ? reason : hold_refused(w, p, NULL);
 }
 
 enum drop hold_instead_esp(struct worker *w, struct pkt *p, enum drop reason)
 {
 	struct sa_in *sa = p->sa_in;
 
+	if (reason != DROP_STANDBY)
+		return reason;
 	p->sa_in = NULL; // it did not come out of that
-	reason = hold_instead(w, p, reason);
+	reason = hold_refused(w, p, sa);
 	p->sa_in = sa;
 	return reason;
+}
+
+// Whether a packet has to wait for held ones with its ends, or others with the same hash.
+static bool follows(const struct worker *w, const struct pkt *p)
+{
+	const uint32_t ends = ends_of(w, p);
+
+	return (w->hold.ends[ends / 64] >> ends % 64 & 1) != 0;
+}
+
+void hold_followers(struct worker *w, struct burst *b, rte_be32_t spi[])
+{
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < b->n; i++) {
+		struct pkt *p = b->p[i];
+		const bool outside = is_from_outside(w, p, spi != NULL);
+
+		if (follows(w, p) && is_whole(w, p) && !buffer_is_large(w, p->m) &&
+			has_room(&w->hold, p->m->nb_segs, outside)) {
+			hold(w, p, w->hold.roles, outside);
+			continue;
+		}
+		if (spi != NULL)
+			spi[kept] = spi[i];
+		b->p[kept++] = p;
+	}
+	b->n = kept;
 }
 
 static void uncount(struct worker *w, uint16_t policy, uint32_t len)
@@ -99,20 +181,50 @@ void hold_uncount(struct worker *w, const struct pkt *p)
 }
 
 // In the middle of a change some packets may pass already.
-bool hold_is_due(const struct worker *w)
+static bool may_pass(const struct hold *hold, uint32_t roles)
 {
-	uint32_t roles;
-
-	if (w->hold.n == 0)
-		return false;
-	roles = dad_roles(w->dad);
-	return roles != w->hold.roles || roles % 2 == 1;
+	return roles != hold->roles || roles % 2 == 1;
 }
 
-void hold_begin(struct worker *w)
+bool hold_may_pass(const struct worker *w)
+{
+	return w->hold.n > 0 && may_pass(&w->hold, dad_roles(w->dad));
+}
+
+bool hold_is_due(struct worker *w, uint64_t now)
+{
+	struct hold *hold = &w->hold;
+	uint32_t roles;
+
+	hold->changing = false;
+	if (hold->n == 0)
+		return false;
+	roles = dad_roles(w->dad);
+	hold->changing = roles % 2 == 1;
+	// Without room, later packets could not wait.
+	return may_pass(hold, roles) &&
+	       (roles != hold->roles || now >= hold->next || !has_room(hold, 1, false));
+}
+
+// All held packets are evaluated again: packets that are held again are noted again.
+static void forget(struct hold *hold)
+{
+	hold->n_outside = 0;
+	memset(hold->ends, 0, sizeof(hold->ends));
+}
+
+void hold_begin(struct worker *w, uint64_t now)
 {
 	w->hold.roles = dad_roles(w->dad);
 	w->hold.left = w->hold.n;
+	w->hold.next = now + w->tsc_hz / 1000;
+	forget(&w->hold);
+}
+
+void hold_pause(struct worker *w)
+{
+	w->hold.left = 0;
+	w->hold.roles--;
 }
 
 // A port that was removed since has no link address.
@@ -141,6 +253,7 @@ static struct pkt *take(struct worker *w, struct handed *h)
 	}
 	p = pkt_new(w);
 	*p = h->p;
+	p->released = true;
 	if (unlikely(w->tracing != NULL || h->trace != 0))
 		trace_take(w, p, h);
 	d = prepare(w, p);
@@ -148,6 +261,11 @@ static struct pkt *take(struct worker *w, struct handed *h)
 		return p;
 	pkt_drop(w, p, d);
 	return NULL;
+}
+
+uint32_t hold_max_of(uint32_t packet_buffers, unsigned int n_workers)
+{
+	return RTE_MIN(packet_buffers / SHARE, (uint32_t)WORKER_HANDED_MAX / 2) / n_workers;
 }
 
 uint16_t hold_dequeue(struct worker *w, struct pkt *p[])
@@ -174,4 +292,5 @@ void hold_stop(struct worker *w)
 	for (; hold->n > 0; hold->n--, hold->first = (hold->first + 1) % hold->max)
 		pkt_drop_left(w, hold->at[hold->first].p.m);
 	hold->n_buffers = hold->left = 0;
+	forget(hold);
 }

@@ -9,7 +9,8 @@
 #include "tracepoint.h"
 #include "translate.h"
 
-// Limits of one next hop: one that does not answer leaves room for others.
+// Limits of one next hop: one that does not answer leaves room for others. Packets that were held
+// for their group do not count: the next hops of a standby gateway are not resolved.
 #define HELD_PER_NEXT_MAX 32
 #define HELD_SECONDS      5 // longer than the control thread resolves
 
@@ -133,16 +134,36 @@ static bool held_evict(
 	if (of[from] <= of[port] + 1)
 		from = port;
 	for (uint32_t k = 0; k < w->n_held; k++)
-		by[w->held[k].holder] += w->held[k].port == from;
+		by[w->held[k].holder] += !w->held[k].p.released && w->held[k].port == from;
 	most = index_of_most(by, WORKER_HOLDERS);
 	if (from == port && by[most] <= by[holder] + 1)
 		return false;
-	while (w->held[i].port != from || w->held[i].holder != most)
+	while (w->held[i].p.released || w->held[i].port != from || w->held[i].holder != most)
 		i++;
 	pkt_drop(w, &w->held[i].p, w->held[i].spi != 0 ? DROP_NO_SA : DROP_NEIGH_HOLD_FULL);
 	w->n_held--;
 	memmove(&w->held[i], &w->held[i + 1], (w->n_held - i) * sizeof(w->held[0]));
 	return true;
+}
+
+// Whether there is room for another packet, perhaps after a held one was dropped.
+static bool make_room(struct worker *w, const struct pkt *p, const struct ip_addr *next,
+	uint16_t port, uint16_t holder)
+{
+	uint32_t usual = 0, same = 0, of[PORTS_MAX] = {0};
+
+	for (uint32_t i = 0; i < w->n_held; i++) {
+		const struct held *h = &w->held[i];
+
+		if (h->p.released)
+			continue;
+		usual++;
+		same += h->spi == 0 && ip_addr_equal(&h->next, next) && h->port == port;
+		of[h->port]++;
+	}
+	if (p->released)
+		return w->n_held - usual < w->released_max;
+	return same < HELD_PER_NEXT_MAX && (usual < w->held_max || held_evict(w, of, port, holder));
 }
 
 static enum drop packet_hold(struct worker *w, struct pkt *p, const struct ip_addr *next)
@@ -152,18 +173,11 @@ static enum drop packet_hold(struct worker *w, struct pkt *p, const struct ip_ad
 		.port = p->nexthop->iface,
 		.holder = worker_holder(w, p)};
 	const uint16_t holder = worker_holder_cell(w, e.holder);
-	uint32_t same = 0, of[PORTS_MAX] = {0};
 	enum drop d;
 
-	for (uint32_t i = 0; i < w->n_held; i++) {
-		same += w->held[i].spi == 0 && ip_addr_equal(&w->held[i].next, next) &&
-			w->held[i].port == e.port;
-		of[w->held[i].port]++;
-	}
 	// Posted also if the packet cannot be held: the next one finds the address.
 	worker_event_post_share(w, &e, SHARE_RESOLVE);
-	if (same == HELD_PER_NEXT_MAX ||
-		(w->n_held == w->held_max && !held_evict(w, of, e.port, holder)))
+	if (!make_room(w, p, next, e.port, holder))
 		return DROP_NEIGH_HOLD_FULL;
 	d = buffer_leave_large(w, &p->m);
 	if (d != DROP_NONE)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline.h"
 
+#include <rte_cycles.h>
+
 #include "decap.h"
 #include "dummy.h"
 #include "early.h"
@@ -156,11 +158,31 @@ static uint16_t tick_work(struct worker *w, uint16_t n)
 	return w->esp.n;
 }
 
-// Roles have changed: the packets that wait for that come first.
-static __rte_cold __rte_noinline void pass_held(struct worker *w, uint64_t now)
+static void send_all(struct worker *w)
 {
-	for (hold_begin(w); w->hold.left > 0;)
+	for (uint16_t p = 0; w->send != NULL && p < w->snapshot->n_ports; p++)
+		if (w->tx[p].n > 0)
+			w->send(w->sender, p);
+}
+
+// Roles have changed: the packets that wait for that come first. A worker that is frozen meanwhile
+// sends no more than the rest of a burst. False: it was, and has dropped the n received packets.
+static __rte_cold __rte_noinline bool pass_held(
+	struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now)
+{
+	for (hold_begin(w, now);; send_all(w)) {
+		if (deadline_is_past(&w->deadline, rte_rdtsc())) {
+			hold_pause(w);
+			w->counters.rx += n;
+			for (uint16_t i = 0; i < n; i++)
+				pkt_drop_left(w, m[i]);
+			worker_mbufs_free(w);
+			return false;
+		}
+		if (w->hold.left == 0)
+			return true;
 		pipeline_pass(w, NULL, 0, now);
+	}
 }
 
 void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uint64_t now)
@@ -168,8 +190,9 @@ void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uin
 	const bool tick = now >= w->next_tick;
 	uint16_t early = 0;
 
-	if (unlikely(tick) && !TRACED && w->hold.left == 0 && hold_is_due(w))
-		pass_held(w, now);
+	if (unlikely(tick) && !TRACED && w->hold.left == 0 && hold_is_due(w, now) &&
+		!pass_held(w, m, n, now))
+		return;
 	if (trace_begins(w)) {
 		pipeline_pass_traced(w, m, n, now);
 		return;
@@ -183,9 +206,13 @@ void pipeline_pass(struct worker *w, struct rte_mbuf *const m[], uint16_t n, uin
 		if (n > 0) // m may be NULL
 			input_burst(w, m, n);
 		stage_end(&w->stages, STAGE_INPUT, n);
+		if (unlikely(tick) && w->hold.changing)
+			hold_followers(w, &w->esp, w->spi);
 		decap_burst(w);
 		if (unlikely(handover_pending(w) || host_pending(w)))
 			rings_input(w, (uint16_t)(n + early));
+		if (unlikely(tick) && w->hold.changing)
+			hold_followers(w, &w->transit, NULL);
 		pipeline_through(w);
 	} else if (w->protect.n > 0) { // dummies
 		stages_begin(&w->stages);

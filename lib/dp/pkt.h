@@ -38,8 +38,9 @@ struct pkt {
 			// of this size again. With segments, octets of the largest part. Otherwise
 			// 0.
 			uint16_t refrag_size;
-			bool own;       // originated here: no error is sent about it
-			bool keeps_ttl; // sent by the host, or an error about that
+			bool own;           // originated here: no error is sent about it
+			bool keeps_ttl : 1; // sent by the host, or an error about that
+			bool released : 1;  // it was held for its group: hold.h
 		};
 		uint32_t rare; // all of these at once: 0 of most packets
 	};

@@ -9,7 +9,6 @@
 #include "line_memory.h"
 
 #define EVENTS 1024
-#define HANDED 2048 // packets in a ring from other workers
 
 #define DATAGRAMS_MAX 1024 // incomplete ones on one side
 
@@ -46,7 +45,7 @@ static struct rte_ring *ring_new(const char *of, unsigned int worker, unsigned i
 	char name[RTE_RING_NAMESIZE];
 
 	snprintf(name, sizeof(name), "%s-%u", of, worker);
-	return rte_ring_create_elem(name, size, HANDED, SOCKET_ID_ANY, RING_F_SC_DEQ);
+	return rte_ring_create_elem(name, size, WORKER_HANDED_MAX, SOCKET_ID_ANY, RING_F_SC_DEQ);
 }
 
 static int rings_init(struct worker *w)
@@ -82,7 +81,8 @@ struct worker *worker_new(const struct worker_params *p)
 	w->host_per_second = p->host_per_second;
 	w->held_max = p->held_max;
 	w->deadline.until = UINT64_MAX;
-	w->held = calloc(p->held_max, sizeof(w->held[0]));
+	w->released_max = p->released_max;
+	w->held = calloc(p->held_max + p->released_max, sizeof(w->held[0]));
 	w->hold.max = p->hold_max;
 	w->hold.at = calloc(p->hold_max + 1, sizeof(w->hold.at[0]));
 	snprintf(name, sizeof(name), "events-%u", p->id);

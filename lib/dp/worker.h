@@ -30,6 +30,7 @@
 #define FREE_BATCH_MAX 256
 // One pass in this many is measured, so that measuring costs next to nothing.
 #define WORKER_STAGES_EVERY 1024
+#define WORKER_HANDED_MAX   2048 // packets in a ring from other workers
 // Octets after the packet that ESP may need: padding, trailer and ICV.
 #define WORKER_TAILROOM 128
 
@@ -87,13 +88,19 @@ struct handed {
 	uint32_t trace;      // the same; 0: the packet is not traced
 };
 
+#define HOLD_ENDS 16384 // a power of 2
+
 // Packets that are held until their group is active here, in a ring: see hold.h.
 struct hold {
 	struct handed *at;
 	uint32_t max, first, n;
 	uint32_t n_buffers; // of them, max at most
+	uint32_t n_outside; // buffers of those in clear from unprotected ports, at most half of max
 	uint32_t roles;     // dad_roles(), when they were evaluated last
 	uint32_t left;      // of n, to be evaluated again before other packets
+	uint64_t next;      // TSC: while roles change, they are evaluated again
+	bool changing;      // roles are, so that later packets may have to wait for held ones
+	uint64_t ends[HOLD_ENDS / 64]; // a bit for each hash of their source and destination
 };
 
 struct fanout;
@@ -164,7 +171,7 @@ struct worker {
 	struct trace *_Atomic trace;
 	worker_send_fn send;
 	void *sender;
-	uint32_t held_max;
+	uint32_t held_max, released_max;
 	_Atomic uint32_t flow_slice; // written by the control thread
 	uint64_t reassembly_ttl;     // TSC cycles that fragments are held at most
 	struct worker *const *peers; // all workers, by id; NULL if there is one
@@ -235,7 +242,7 @@ struct worker {
 	struct rate_bucket errors[PORTS_MAX], echoes[PORTS_MAX];
 	struct rate_bucket host[PORTS_MAX][HOST_CLASSES][HOST_SHARES];
 	struct rate_bucket host_peers[PORTS_MAX][HOST_PEERS]; // by a hash of the sender
-	uint32_t n_held;
+	uint32_t n_held; // held_max at most, and released_max more that were held for their group
 	struct held *held;
 	struct hold hold;
 	struct frag_table fragments[REASSEMBLY_SIDES]; // received, of incomplete datagrams
@@ -255,6 +262,7 @@ struct worker_params {
 	uint32_t errors_per_second, echoes_per_second, host_per_second;
 	uint32_t held_max;
 	uint32_t hold_max;       // packet buffers of packets for groups that are expected
+	uint32_t released_max;   // the same of all workers
 	uint32_t reassembly_max; // packet buffers of fragments held on each side
 	uint32_t reassembly_s;   // seconds they are held at most
 };

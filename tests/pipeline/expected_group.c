@@ -36,6 +36,51 @@ void group_addresses_end(const char *const own[], unsigned int n)
 		}
 }
 
+struct ipv4 numbered(unsigned int i, const char *src, const char *dst)
+{
+	return (struct ipv4)FROM_TO(
+		src, dst, .id = (uint16_t)i, .sport = (uint16_t)(3000 + i % 3), .dport = 9);
+}
+
+unsigned int number_of(const uint8_t *packet)
+{
+	return be16(packet + 4);
+}
+
+void expect_held(struct gateway *g, const struct frame *f, unsigned int n)
+{
+	const uint64_t before = worker_held(g->w);
+
+	for (unsigned int i = 0; i < n; i += 16) {
+		gateway_pass(g, f + i, RTE_MIN(16u, n - i));
+		expect_drops(g, DROP_NONE, 0);
+		assert_int_equal(g->n_sent, 0);
+	}
+	assert_int_equal(worker_held(g->w), before + n);
+}
+
+void expect_idle(struct gateway *g)
+{
+	for (unsigned int i = 0; i < 3; i++) {
+		g->now += 1000;
+		gateway_pass(g, NULL, 0);
+		expect_drops(g, DROP_NONE, 0);
+		assert_int_equal(g->n_sent, 0);
+	}
+}
+
+void esp_in(struct frame f[], const struct peer *b, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		f[i] = peer_seal_ip(b, i + 1, numbered(i, "10.2.0.5", "10.1.0.5"));
+}
+
+void esp_out(struct frame f[], unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		f[i] = frame_ip(LAN, numbered(i, "10.1.0.5", "10.2.0.5"));
+}
+
 int group_test_end(void **state)
 {
 	static const char *const own[] = {GROUP_ADDRESS, "10.1.0.1", "2001:db8:1::1"};

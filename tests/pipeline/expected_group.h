@@ -4,6 +4,7 @@
 #pragma once
 
 #include "dad.h"
+#include "peer.h"
 #include "site.h"
 
 #define GROUP_ADDRESS "192.0.2.1"
@@ -17,6 +18,21 @@ void group_set(struct gateway *g, enum dad_state state);
 
 // These addresses of both ports are of no group any more.
 void group_addresses_end(const char *const own[], unsigned int n);
+
+// A UDP packet with its number in the identification of its IP header; the number of a packet.
+struct ipv4 numbered(unsigned int i, const char *src, const char *dst);
+unsigned int number_of(const uint8_t *packet);
+
+// n packets with numbers from 0 on, from 10.2.0.5 to 10.1.0.5 out of the tunnel of A and B; and
+// from 10.1.0.5 to 10.2.0.5, in clear.
+void esp_in(struct frame f[], const struct peer *b, unsigned int n);
+void esp_out(struct frame f[], unsigned int n);
+
+// Nothing is sent or dropped: n more packets are held.
+void expect_held(struct gateway *g, const struct frame *f, unsigned int n);
+
+// Nothing is sent or dropped for some milliseconds.
+void expect_idle(struct gateway *g);
 
 // Teardown of a test: its addresses, and 10.1.0.1 and 2001:db8:1::1 of LAN, are of no group.
 int group_test_end(void **state);

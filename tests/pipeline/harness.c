@@ -22,7 +22,7 @@ struct rte_mempool *harness_pool, *harness_large_pool;
 struct neigh_table *harness_neigh;
 struct dad *harness_dad;
 void (*harness_solicit)(uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to);
-uint32_t harness_reassembly_max = 64;
+uint32_t harness_hold_max = HARNESS_HOLD_MAX, harness_reassembly_max = 64;
 
 static struct gateway *running[HARNESS_WORKERS];
 static struct rte_rcu_qsbr *qsbr; // no reader while the test writes
@@ -269,7 +269,8 @@ static struct gateway *with_worker(struct gateway *g, unsigned int id)
 		.echoes_per_second = conf->icmp_echoes_per_second,
 		.host_per_second = conf->host_packets_per_second,
 		.held_max = conf->neighbour_hold,
-		.hold_max = HARNESS_HOLD_MAX,
+		.hold_max = harness_hold_max,
+		.released_max = HARNESS_WORKERS * harness_hold_max,
 		.reassembly_max = harness_reassembly_max,
 		.reassembly_s = 30,
 	});

@@ -52,8 +52,9 @@ extern struct dad *harness_dad; // the same; all addresses that a test does not 
 extern void (*harness_solicit)(
 	uint16_t port, const struct ip_addr *addr, const struct rte_ether_addr *to);
 
-#define HARNESS_HOLD_MAX 200 // packet buffers of a worker for expected groups
+#define HARNESS_HOLD_MAX 200
 
+extern uint32_t harness_hold_max;       // packet buffers of a worker for expected groups: the same
 extern uint32_t harness_reassembly_max; // datagrams that can be held on each side: 64
 
 // Setup and teardown of the group of tests, and of each test. For programs that are not of cmocka,

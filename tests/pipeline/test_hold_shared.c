@@ -4,6 +4,7 @@
 #include "expected_group.h"
 #include "fan_site.h"
 #include "fanout.h"
+#include "hold.h"
 
 #define BURSTS 30 // before, during and after the change
 
@@ -145,6 +146,65 @@ static void test_first_in_a_change(void **state)
 	workers_free(&s);
 }
 
+// All workers release as many packets as they may hold, to the one that numbers them.
+static void test_release_to_one(void **state)
+{
+	struct workers s;
+	struct frame f[RX_BURST_MAX];
+	unsigned int n = 0;
+
+	(void)state;
+	harness_hold_max = hold_max_of(65536, WORKERS);
+	s = workers_new(SITE(), 1);
+	gateways_share(s.g, s.w, WORKERS);
+	group_set(s.g[0], DAD_EXPECTED);
+	for (unsigned int w = 0; w < WORKERS; w++)
+		for (unsigned int i = 0; i < harness_hold_max; i += RX_BURST_MAX) {
+			for (unsigned int k = 0; k < RX_BURST_MAX; k++)
+				f[k] = frame_ip(LAN, packet_of(&s, w, true));
+			gateway_pass(s.g[w], f, RX_BURST_MAX);
+			n += RX_BURST_MAX;
+		}
+	assert_int_equal(dropped_all(&s), 0);
+	group_set(s.g[0], DAD_ASSIGNED);
+	for (unsigned int w = 0; w < WORKERS; w++)
+		gateway_pass(s.g[w], NULL, 0);
+	settle(&s);
+	assert_int_equal(dropped_all(&s), 0);
+	assert_int_equal(s.n_sent, n);
+	workers_free(&s);
+	harness_hold_max = HARNESS_HOLD_MAX;
+}
+
+// Released packets wait for their next hop at the worker of their flow.
+static void test_unresolved(void **state)
+{
+	struct workers s = workers_new(SITE(), 1);
+	struct frame f[8];
+	unsigned int held = 0;
+
+	(void)state;
+	gateways_share(s.g, s.w, WORKERS);
+	group_set(s.g[0], DAD_EXPECTED);
+	for (unsigned int i = 0; i < HARNESS_HOLD_MAX / 8; i++) {
+		for (unsigned int k = 0; k < 8; k++) {
+			struct ipv4 ip = packet_of(&s, i % FLOWS, false);
+
+			ip.dst = "10.1.0.77";
+			f[k] = peer_seal_ip(&s.b, ++s.seq, ip);
+		}
+		gateway_pass(s.g[0], f, 8);
+	}
+	group_set(s.g[0], DAD_ASSIGNED);
+	gateway_pass(s.g[0], NULL, 0);
+	settle(&s);
+	for (unsigned int w = 0; w < WORKERS; w++)
+		held += s.w[w]->n_held;
+	assert_int_equal(held, HARNESS_HOLD_MAX);
+	assert_int_equal(dropped_all(&s), 0);
+	workers_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +212,8 @@ int main(void)
 		group_test(test_in),
 		group_test(test_own_queues),
 		group_test(test_first_in_a_change),
+		group_test(test_release_to_one),
+		group_test(test_unresolved),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
