@@ -15,9 +15,11 @@
 #include "log.h"
 #include "route_request.h"
 
+#define DUMPS 3 // tries
+
 struct announced_route {
 	struct host_route route;
-	bool present; // the kernel has it, or one of the same kind
+	enum { NONE, BLACKHOLE, HOP } kernel; // the one that the kernel has
 };
 
 // In order of their destinations.
@@ -123,15 +125,14 @@ void announced_routes_take(void)
 	given.n = n;
 }
 
-// The host's route to the same destination, if its interface is there.
-static void lend(void *arg, const struct host_route *route)
+// The host's route to the same destination, if its interface is there; else a blackhole.
+static struct host_route route_to(const struct conf *conf, const struct ip_prefix *to)
 {
-	struct announced_route *found = find(arg, &route->to);
+	const struct host_route *lent = host_route_given(to);
 
-	if (found == NULL || host_iface_index(route->dev) == 0)
-		return;
-	found->route = *route;
-	found->route.refused = false;
+	if (lent != NULL && host_iface_index(lent->dev) != 0)
+		return *lent;
+	return (struct host_route){.to = *to, .where = conf_where_of(conf, "announce")};
 }
 
 // False: there is no memory.
@@ -142,10 +143,7 @@ static bool routes_make(struct routes *routes, const struct conf *conf)
 	if (routes->of == NULL)
 		return false;
 	for (unsigned int i = 0; i < n_goal; i++)
-		routes->of[routes->n++].route = (struct host_route){
-			.to = goal[i], .where = conf_where_of(conf, "announce")};
-	if (conf_has_host(conf))
-		host_routes_each(conf, lend, routes);
+		routes->of[routes->n++].route = route_to(conf, &goal[i]);
 	return true;
 }
 
@@ -160,10 +158,30 @@ static void compare_seen(void *arg, const struct route_seen *seen)
 	const struct host_route stray = {.to = seen->to};
 	struct announced_route *found = find(arg, &seen->to);
 
-	if (found != NULL && is_blackhole(&found->route) == seen->blackhole)
-		found->present = true;
-	else if (found == NULL || seen->blackhole)
+	if (found != NULL)
+		found->kernel = seen->blackhole ? BLACKHOLE : HOP;
+	else
 		request(RTM_DELROUTE, 0, &stray);
+}
+
+static bool is_there(const struct announced_route *r, const struct announced_route *before)
+{
+	if (is_blackhole(&r->route))
+		return r->kernel == BLACKHOLE;
+	return r->kernel == HOP && before != NULL && host_route_is_same(&before->route, &r->route);
+}
+
+// In the place of the one that the kernel has, so that routers notice nothing. If the kernel
+// refuses the next hop, as when its interface is down, as a blackhole.
+static int route_set(struct announced_route *r)
+{
+	const uint16_t flags = NLM_F_CREATE | (r->kernel == NONE ? NLM_F_EXCL : NLM_F_REPLACE);
+	int rc = request(RTM_NEWROUTE, flags, &r->route);
+
+	if (rc == 0 || is_blackhole(&r->route))
+		return rc;
+	r->route = (struct host_route){.to = r->route.to, .where = r->route.where};
+	return r->kernel == BLACKHOLE ? 0 : request(RTM_NEWROUTE, flags, &r->route);
 }
 
 // A refusal that was logged is not logged again.
@@ -173,13 +191,9 @@ static void route_give(struct announced_route *r)
 	char text[IP_PREFIX_STRLEN];
 	int rc;
 
-	if (r->present &&
-		(is_blackhole(&r->route) ||
-			(before != NULL && host_route_is_same(&before->route, &r->route))))
+	if (is_there(r, before))
 		return;
-	if (before != NULL && !before->route.refused)
-		request(RTM_DELROUTE, 0, &before->route);
-	rc = request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &r->route);
+	rc = route_set(r);
 	if (rc < 0 && (before == NULL || !before->route.refused))
 		log_warn("%s:%u: the kernel does not accept the route to %s that is to be "
 			 "announced: %s",
@@ -188,9 +202,25 @@ static void route_give(struct announced_route *r)
 	r->route.refused = rc < 0;
 }
 
+// Finds the routes that the kernel has. A dump that was not complete is repeated. Returns 0 or
+// -errno.
+static int compare_kernel(struct routes *routes)
+{
+	int rc = -EINTR;
+
+	for (unsigned int i = 0; i < DUMPS && rc < 0; i++) {
+		rc = route_dump(AF_INET, ROUTE_PROTOCOL_ANNOUNCED, metric, compare_seen, routes);
+		if (rc == 0)
+			rc = route_dump(
+				AF_INET6, ROUTE_PROTOCOL_ANNOUNCED, metric, compare_seen, routes);
+	}
+	return rc;
+}
+
 void announced_routes_give(const struct conf *conf)
 {
 	struct routes routes;
+	int rc;
 
 	if (goal == NULL) // not yet: leftovers may be wanted
 		return;
@@ -199,9 +229,11 @@ void announced_routes_give(const struct conf *conf)
 		log_warn("out of memory for routes that are announced");
 		return;
 	}
-	if (route_dump(AF_INET, ROUTE_PROTOCOL_ANNOUNCED, metric, compare_seen, &routes) < 0 ||
-		route_dump(AF_INET6, ROUTE_PROTOCOL_ANNOUNCED, metric, compare_seen, &routes) < 0) {
-		free(routes.of); // asked again soon
+	rc = compare_kernel(&routes);
+	if (rc < 0) { // all stays as it is; the control thread asks again
+		log_warn(
+			"cannot compare the kernel's routes that are announced: %s", strerror(-rc));
+		free(routes.of);
 		return;
 	}
 	for (unsigned int i = 0; i < routes.n; i++)

@@ -28,3 +28,7 @@ void host_routes_each(
 // other routes win. A route that the kernel refuses is logged. Needs CAP_NET_ADMIN. The thread of
 // host_iface_set().
 void host_routes_set(const struct conf *conf);
+
+// The route to exactly this destination that the kernel was given last. NULL: there is none, or the
+// kernel has refused it. The same thread.
+const struct host_route *host_route_given(const struct ip_prefix *to);

@@ -92,3 +92,12 @@ void host_routes_set(const struct conf *conf)
 	free(kernel.of);
 	kernel = wanted;
 }
+
+const struct host_route *host_route_given(const struct ip_prefix *to)
+{
+	const struct host_route key = {.to = *to};
+	const struct host_route *found =
+		kernel.n > 0 ? bsearch(&key, kernel.of, kernel.n, sizeof(key), compare) : NULL;
+
+	return found != NULL && !found->refused ? found : NULL;
+}

@@ -93,7 +93,15 @@ int netlink_send(struct netlink_request *r)
 	return rc;
 }
 
-// Returns 1 at the end of the dump, 0 before it, or -errno.
+// 1, or -errno: the kernel has stopped before the end.
+static int dump_end(const struct nlmsghdr *m)
+{
+	const int *rc = NLMSG_DATA(m);
+
+	return m->nlmsg_len >= NLMSG_LENGTH(sizeof(*rc)) && *rc < 0 ? *rc : 1;
+}
+
+// Returns 1 at the end of the dump, 0 before it, or -errno: then some messages are missing.
 static int dump_read(int fd, void (*each)(void *arg, const struct nlmsghdr *m), void *arg)
 {
 	union {
@@ -105,8 +113,10 @@ static int dump_read(int fd, void (*each)(void *arg, const struct nlmsghdr *m), 
 	if (n < 0)
 		return -errno;
 	for (const struct nlmsghdr *m = &answer.head; NLMSG_OK(m, n); m = NLMSG_NEXT(m, n)) {
+		if ((m->nlmsg_flags & NLM_F_DUMP_INTR) != 0) // something has changed meanwhile
+			return -EINTR;
 		if (m->nlmsg_type == NLMSG_DONE)
-			return 1;
+			return dump_end(m);
 		if (m->nlmsg_type == NLMSG_ERROR)
 			return ((const struct nlmsgerr *)NLMSG_DATA(m))->error;
 		each(arg, m);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Routes that the gateway gives the kernel, as `ip route` shows them in a network namespace of the
 // test: routes that are announced, beside routes for hosts. Needs root.
+#include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+
+#include <linux/netlink.h>
 
 #include "announced_route.h"
 #include "conf_dir.h"
@@ -42,6 +46,32 @@ void __wrap_log_line(enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(logged + len, sizeof(logged) - len, fmt, ap);
 	va_end(ap);
+}
+
+// How dumps go wrong, and how many messages of them.
+static enum { FAILS, IS_INTERRUPTED, STOPS } wrong;
+static unsigned int n_wrong;
+
+ssize_t __real_recv(int fd, void *buffer, size_t size, int flags);
+ssize_t __wrap_recv(int fd, void *buffer, size_t size, int flags);
+
+ssize_t __wrap_recv(int fd, void *buffer, size_t size, int flags)
+{
+	ssize_t n = __real_recv(fd, buffer, size, flags);
+	struct nlmsghdr *m = buffer;
+
+	if (n_wrong == 0 || size < 32768) // no dump
+		return n;
+	n_wrong--;
+	if (wrong == FAILS) {
+		errno = ENOBUFS;
+		return -1;
+	}
+	*m = (struct nlmsghdr){.nlmsg_len = NLMSG_LENGTH(sizeof(int)), // without its routes
+		.nlmsg_type = NLMSG_DONE,
+		.nlmsg_flags = wrong == IS_INTERRUPTED ? NLM_F_DUMP_INTR : 0};
+	*(int *)NLMSG_DATA(m) = wrong == STOPS ? -EBUSY : 0;
+	return m->nlmsg_len;
 }
 
 static void run(const char *command)
@@ -118,6 +148,7 @@ static int end(void **state)
 	struct conf *c = load("");
 
 	(void)state;
+	host_routes_set(c);
 	announced_routes_want(NULL, 0);
 	announced_routes_take();
 	announced_routes_give(c);
@@ -132,6 +163,13 @@ static int end(void **state)
 	"blackhole 10.2.0.0/24 metric 100\nblackhole 10.3.0.0/24 metric 100\n"                     \
 	"blackhole 192.0.2.1 metric 100\n"                                                         \
 	"blackhole 2001:db8:2::/64 dev lo metric 100 pref medium\n"                                \
+	"blackhole 2001:db8:3::/64 dev lo metric 100 pref medium\n"                                \
+	"blackhole 2001:db8:f::1 dev lo metric 100 pref medium\n"
+
+#define LENT                                                                                       \
+	"10.2.0.0/24 via 192.0.2.2 dev wan0 metric 100 onlink\n"                                   \
+	"blackhole 10.3.0.0/24 metric 100\nblackhole 192.0.2.1 metric 100\n"                       \
+	"2001:db8:2::/64 via 2001:db8:f::2 dev wan0 metric 100 onlink pref medium\n"               \
 	"blackhole 2001:db8:3::/64 dev lo metric 100 pref medium\n"                                \
 	"blackhole 2001:db8:f::1 dev lo metric 100 pref medium\n"
 
@@ -194,12 +232,7 @@ static void test_lent_next_hop(void **state)
 	for (unsigned int i = 0; i < 2; i++) {
 		host_routes_set(hosts);
 		announced_routes_give(hosts);
-		expect_kernel(
-			"10.2.0.0/24 via 192.0.2.2 dev wan0 metric 100 onlink\n"
-			"blackhole 10.3.0.0/24 metric 100\nblackhole 192.0.2.1 metric 100\n"
-			"2001:db8:2::/64 via 2001:db8:f::2 dev wan0 metric 100 onlink pref medium\n"
-			"blackhole 2001:db8:3::/64 dev lo metric 100 pref medium\n"
-			"blackhole 2001:db8:f::1 dev lo metric 100 pref medium\n");
+		expect_kernel(LENT);
 		run("ip link set wan0 down; ip link set wan0 up"); // takes routes away
 		run("ip addr replace 2001:db8:f::1/64 dev wan0 nodad");
 	}
@@ -209,6 +242,79 @@ static void test_lent_next_hop(void **state)
 	assert_string_equal(logged, "");
 	conf_free(hosts);
 	conf_free(none);
+}
+
+// It is announced all the same, and with the next hop as soon as that is there.
+static void test_refused_next_hop(void **state)
+{
+	struct conf *hosts = load(ROUTES);
+
+	(void)state;
+	host_routes_set(hosts);
+	WANT(NETWORKS);
+	for (unsigned int i = 0; i < 3; i++) {
+		run("ip link set wan0 down");
+		announced_routes_give(hosts);
+		announced_routes_give(hosts);
+		expect_kernel(BLACKHOLES);
+		run("ip link set wan0 up; ip addr replace 2001:db8:f::1/64 dev wan0 nodad");
+		announced_routes_give(hosts);
+		expect_kernel(LENT);
+	}
+	assert_string_equal(logged, "");
+	conf_free(hosts);
+}
+
+// Routers would withdraw a route that is deleted and given again.
+static void test_replaced_in_place(void **state)
+{
+	struct conf *hosts = load(ROUTES), *none = load("");
+
+	(void)state;
+	WANT("10.2.0.0/24", "2001:db8:2::/64");
+	announced_routes_give(none);
+	host_routes_set(hosts);
+	run("ip monitor route >monitor & echo $! >monitor.pid; sleep .3");
+	announced_routes_give(hosts);
+	announced_routes_give(hosts);
+	host_routes_set(none);
+	announced_routes_give(none);
+	run("sleep .3; kill $(cat monitor.pid)");
+	assert_string_equal(output("grep 'metric 100' monitor; rm monitor monitor.pid"),
+		"10.2.0.0/24 via 192.0.2.2 dev wan0 proto 68 metric 100 onlink\n"
+		"2001:db8:2::/64 via 2001:db8:f::2 dev wan0 proto 68 metric 100 onlink pref "
+		"medium\n"
+		"blackhole 10.2.0.0/24 proto 68 metric 100\n"
+		"blackhole 2001:db8:2::/64 dev lo proto 68 metric 100 pref medium\n");
+	conf_free(hosts);
+	conf_free(none);
+}
+
+// A route that was not read is not missing.
+static void test_incomplete_dumps(void **state)
+{
+	struct conf *c = load("");
+
+	(void)state;
+	WANT(NETWORKS);
+	announced_routes_give(c);
+	for (wrong = FAILS; wrong <= STOPS; wrong++) {
+		run("ip route del blackhole 10.3.0.0/24 metric 100");
+		n_wrong = 1;
+		announced_routes_give(c);
+		assert_int_equal(n_wrong, 0);
+		expect_kernel(BLACKHOLES);
+		assert_string_equal(logged, "");
+	}
+	for (wrong = FAILS; wrong <= STOPS; wrong++) {
+		n_wrong = 100;
+		announced_routes_give(c);
+		n_wrong = 0;
+		expect_kernel(BLACKHOLES);
+		assert_non_null(strstr(logged, "cannot compare the kernel's routes"));
+		logged[0] = '\0';
+	}
+	conf_free(c);
 }
 
 static void test_refusal_is_logged_once(void **state)
@@ -272,6 +378,9 @@ int main(void)
 		own_test(test_deleted_by_somebody),
 		own_test(test_leftovers),
 		own_test(test_lent_next_hop),
+		own_test(test_refused_next_hop),
+		own_test(test_replaced_in_place),
+		own_test(test_incomplete_dumps),
 		own_test(test_refusal_is_logged_once),
 		own_test(test_many_networks_of_a_policy),
 	};
