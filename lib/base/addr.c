@@ -112,6 +112,12 @@ bool ip_prefix_contains(const struct ip_prefix *p, const struct ip_addr *a)
 	return high == 0 && low >> (128 - p->len) == 0;
 }
 
+bool ip_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b)
+{
+	return a->len <= b->len && ip_prefix_contains(a, &b->addr) &&
+	       ip_addr_family(&a->addr) == ip_addr_family(&b->addr);
+}
+
 bool ip_prefix_overlaps(const struct ip_prefix *a, const struct ip_prefix *b)
 {
 	return a->len <= b->len ? ip_prefix_contains(a, &b->addr) : ip_prefix_contains(b, &a->addr);

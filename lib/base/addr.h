@@ -91,4 +91,6 @@ const char *ip_prefix_format(char *buf, const struct ip_prefix *p);
 int ip_prefix_compare(const struct ip_prefix *a, const struct ip_prefix *b);
 
 bool ip_prefix_contains(const struct ip_prefix *p, const struct ip_addr *a);
+// Whether a has all of b, which is of the same family.
+bool ip_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b);
 bool ip_prefix_overlaps(const struct ip_prefix *a, const struct ip_prefix *b);

@@ -53,6 +53,7 @@
 #define CONF_FLOWS_GROWTH  16 // of flows.max, times that of the start
 #define CONF_EAL_ARGS_MAX  32
 #define CONF_ENDPOINTS_MAX 8
+#define CONF_ANNOUNCE_MAX  64
 #define CONF_SPI_MIN       0x100 // below: reserved (RFC 4303 2.1)
 
 typedef char conf_name[CONF_NAME_MAX];
@@ -375,6 +376,9 @@ struct conf_match conf_policy_match(const struct conf_policy *p);
 bool conf_prefixes_contain(const struct conf_prefixes *p, const struct ip_addr *a);
 bool conf_prefixes_overlap(const struct conf_prefixes *p, const struct ip_prefix *other);
 bool conf_prefixes_meet(const struct conf_prefixes *a, const struct conf_prefixes *b);
+
+// The address of one of fleet_endpoints. False: the text is not one.
+bool conf_endpoint_addr(struct ip_addr *a, const char *endpoint);
 
 // The port with the name; NULL: there is none.
 const struct conf_port *conf_port_named(const struct conf *c, const char *name);

@@ -290,6 +290,14 @@ static void check_kernel_routes(struct conf_reader *r)
 				r->c->kernel_protocols[i]);
 }
 
+static void check_announce(struct conf_reader *r)
+{
+	const config_setting_t *group = conf_member(r->root, "announce");
+
+	if (conf_given(group, "networks") != NULL && conf_member(group, "metric") == NULL)
+		conf_err(r, conf_given(group, "networks"), "needs metric");
+}
+
 // For checks that only the daemon can do.
 static void note_cpus(struct conf_reader *r)
 {
@@ -311,6 +319,7 @@ void conf_check(struct conf_reader *r)
 	check_capture(r);
 	check_page(r);
 	check_kernel_routes(r);
+	check_announce(r);
 	conf_check_channel(r);
 	conf_check_fleet(r);
 	if (r->n_messages == 0)

@@ -254,13 +254,12 @@ void conf_parse_socket(const struct conf_value *v)
 		conf_reject(v);
 }
 
-// Whether a text is "ADDRESS:PORT", with brackets around an address of IPv6.
-static bool is_server(const char *text)
+// Reads the address of a text "ADDRESS:PORT", with brackets around one of IPv6. False: it is none.
+static bool server_addr(struct ip_addr *a, const char *text)
 {
 	const char *colon = strrchr(text, ':');
 	char host[IP_ADDR_STRLEN + 2];
 	bool brackets = text[0] == '[';
-	struct ip_addr a;
 	uint32_t port;
 	size_t len;
 
@@ -272,14 +271,21 @@ static bool is_server(const char *text)
 		return false;
 	memcpy(host, text, len);
 	host[len] = '\0';
-	return ip_addr_parse(&a, host) == 0 && ip_addr_is_v4(&a) == !brackets;
+	return ip_addr_parse(a, host) == 0 && ip_addr_is_v4(a) == !brackets;
+}
+
+bool conf_endpoint_addr(struct ip_addr *a, const char *endpoint)
+{
+	const char *server = strstr(endpoint, "://");
+
+	return server != NULL && server_addr(a, server + 3);
 }
 
 void conf_parse_endpoint(const struct conf_value *v)
 {
-	const char *server = strstr(v->text, "://");
+	struct ip_addr a;
 
-	if (server != NULL && is_server(server + 3) &&
+	if (conf_endpoint_addr(&a, v->text) &&
 		(strncmp(v->text, "http:", 5) == 0 || strncmp(v->text, "https:", 6) == 0))
 		conf_parse_text(v);
 	else

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "ike_tables.h"
+#include "peers.h"
 
 #define COMPARE_MS 1000
 #define REPEAT_MS  10000 // somebody may have removed routes
@@ -61,16 +62,20 @@ static int group_of_sa(const struct control *c, const struct sa_out *sa)
 	return (int)(g - c->conf->groups);
 }
 
-// Networks that are reached through a tunnel. Not its peer: packets of ESP would come back.
+// Networks that are reached through a tunnel. Not one with its peer, as it is now: ESP would come
+// back, and IKE of this machine would not leave.
 static void tunnel_add(struct networks *all, const struct spd_policy *p,
 	const struct ip_prefix remote[], unsigned int n)
 {
 	const struct sa_out *sa = p->action == SPD_PROTECT ? p->out : NULL;
 	int group = group_of_sa(all->c, sa);
 
-	for (unsigned int i = 0; group >= 0 && i < n; i++)
-		if (remote[i].len < 128 || !ip_addr_equal(&remote[i].addr, &sa->sa.opt.remote))
+	for (unsigned int i = 0; group >= 0 && i < n; i++) {
+		const struct ip_addr peer = peer_endpoint(&sa->sa).addr;
+
+		if (!ip_prefix_contains(&remote[i], &peer))
 			network_add(all, &remote[i], (unsigned int)group);
+	}
 }
 
 static void addresses_add(struct networks *all)
@@ -87,13 +92,67 @@ static void addresses_add(struct networks *all)
 static void policies_add(struct networks *all)
 {
 	const struct control *c = all->c;
-	const struct spd_policy *p;
 
 	for (unsigned int i = 0; i < c->conf->n_policies; i++)
 		tunnel_add(all, spd_at(c->snapshot->spd, i), c->conf->policies[i].remote.at,
 			c->conf->policies[i].remote.n);
-	for (unsigned int i = 0; ike_tunnel(c, i, &p) != NULL; i++)
-		tunnel_add(all, p, &p->remote, 1);
+}
+
+static void links_add(struct networks *own, const struct conf_iface_addr *a, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		network_add(own, &a[i].net, 0);
+}
+
+static void host_add(struct networks *own, const struct ip_addr *addr)
+{
+	if (!ip_addr_is_none(addr))
+		network_add(own, &(struct ip_prefix){*addr, 128}, 0);
+}
+
+// Networks that this machine needs itself, as far as the configuration has them: of its interfaces,
+// and addresses that its kernel sends to.
+static void own_add(struct networks *own)
+{
+	const struct conf *conf = own->c->conf;
+	struct ip_addr addr;
+
+	for (unsigned int i = 0; i < conf->n_ports; i++)
+		links_add(own, conf->ports[i].addrs, conf->ports[i].n_addrs);
+	for (unsigned int i = 0; i < conf->n_tunnels; i++)
+		if (conf->tunnels[i].host != NULL)
+			links_add(own, conf->tunnels[i].addrs, conf->tunnels[i].n_addrs);
+	for (unsigned int i = 0; i < conf->n_fleet_endpoints; i++)
+		if (conf_endpoint_addr(&addr, conf->fleet_endpoints[i]))
+			host_add(own, &addr);
+	host_add(own, &conf->pair_peer);
+	host_add(own, &conf->export_collector);
+}
+
+// Whether a network that a peer of IKE has chosen may be announced.
+static bool peer_may_have(const struct networks *own, const struct ip_prefix *to)
+{
+	const struct conf *conf = own->c->conf;
+	bool may = false;
+
+	for (unsigned int i = 0; i < conf->n_announce_networks; i++)
+		may |= ip_prefix_covers(&conf->announce_networks[i], to);
+	for (unsigned int i = 0; may && i < own->n; i++)
+		may = !ip_prefix_overlaps(&own->of[i].to, to);
+	return may && !ip_addr_is_link_local(&to->addr);
+}
+
+static void ike_add(struct networks *all)
+{
+	struct networks own = {.c = all->c};
+	const struct spd_policy *p;
+
+	own_add(&own);
+	all->no_memory |= own.no_memory;
+	for (unsigned int i = 0; ike_tunnel(all->c, i, &p) != NULL; i++)
+		if (peer_may_have(&own, &p->remote))
+			tunnel_add(all, p, &p->remote, 1);
+	free(own.of);
 }
 
 // But not those of routes for packets of the gateway itself.
@@ -173,6 +232,7 @@ static void follow(struct control *c, uint64_t now_ms)
 	c->announced.compare_ms = now_ms + COMPARE_MS;
 	addresses_add(&all);
 	policies_add(&all);
+	ike_add(&all);
 	routes_add(&all);
 	to = malloc((all.n + 1) * sizeof(to[0]));
 	if (all.no_memory || to == NULL) {

@@ -10,18 +10,12 @@ bool host_route_is_same(const struct host_route *a, const struct host_route *b)
 	       ip_addr_equal(&a->source, &b->source);
 }
 
-static bool covers(const struct ip_prefix *outer, const struct ip_prefix *inner)
-{
-	return outer->len <= inner->len && ip_prefix_contains(outer, &inner->addr) &&
-	       ip_addr_family(&outer->addr) == ip_addr_family(&inner->addr);
-}
-
 static bool any_covers(const struct conf_prefixes *outer, const struct ip_prefix *inner)
 {
 	bool found = false;
 
 	for (unsigned int i = 0; i < outer->n; i++)
-		found |= covers(&outer->at[i], inner);
+		found |= ip_prefix_covers(&outer->at[i], inner);
 	return found;
 }
 
@@ -92,14 +86,15 @@ static const struct conf_route *route_to(const struct conf *conf, const struct i
 
 	for (unsigned int i = 0; i < conf->n_ports; i++)
 		for (unsigned int a = 0; a < conf->ports[i].n_addrs; a++)
-			if (covers(&conf->ports[i].addrs[a].net, to))
+			if (ip_prefix_covers(&conf->ports[i].addrs[a].net, to))
 				return NULL;
 	for (unsigned int i = 0; i < conf->n_routes; i++) {
 		const struct conf_route *r = &conf->routes[i];
 		struct conf_hop one;
 
 		if (hop_of(conf, r, &one) != NULL && ip_addr_is_none(&r->source) &&
-			covers(&r->to, to) && (found == NULL || r->to.len > found->to.len))
+			ip_prefix_covers(&r->to, to) &&
+			(found == NULL || r->to.len > found->to.len))
 			found = r;
 	}
 	return found;

@@ -19,8 +19,12 @@
 	"{ name = \"" name "\"; " ends " action = \"protect\"; out = \"" sa "\"; in = \"" sa       \
 	"-in\"; }"
 #define ANNOUNCE "announce = { metric = 100; };"
-#define MAIN     "{ name = \"main\"; addresses = [ \"192.0.2.1\", \"2001:db8:f::1\" ]; }"
-#define OTHER    "{ name = \"other\"; role = \"standby\"; addresses = [ \"192.0.2.9\" ]; }"
+// Networks of IKE are announced where these are.
+#define ANNOUNCE_IKE                                                                               \
+	"announce = { metric = 100; networks = [ \"10.0.0.0/8\", \"192.0.2.0/24\", "               \
+	"\"198.51.100.0/24\", \"::/0\" ]; };"
+#define MAIN  "{ name = \"main\"; addresses = [ \"192.0.2.1\", \"2001:db8:f::1\" ]; }"
+#define OTHER "{ name = \"other\"; role = \"standby\"; addresses = [ \"192.0.2.9\" ]; }"
 
 static const char form[] =
 	"flows = { max = 1024; }; ports = (\n"
@@ -59,7 +63,10 @@ static const char form[] =
 			    "local = \"10.1.1.0/24\"; remote = \"10.2.0.0/24\";",
 			    "b") ",\n" PROTECT("all",
 			    "local = \"10.1.2.0/24\"; remote = \"0.0.0.0/0\";",
-			    "b") ",\n" PROTECT("own",
+			    "b") ",\n" PROTECT("around",
+			    "local = \"10.1.3.0/24\"; remote = [ \"192.0.2.0/24\", \"10.3.0.0/24\" "
+			    "];",
+			    "a") ",\n" PROTECT("own",
 			    "local = \"10.1.0.0/24\"; remote = \"10.4.0.0/24\";",
 			    "own") ",\n" PROTECT("host", "proto = 47;",
 			    "host") ",\n"
@@ -213,11 +220,29 @@ static void ask_routed(const char *direction, unsigned int spi)
 		direction, direction, spi, spi);
 }
 
+// A policy of IKE between networks of the same family, by the SAs with reqid 1.
+static void ask_choice(const char *name, const char *remote)
+{
+	ask_add("policy add { name = \"ike.%s\"; local = \"%s\"; remote = \"%s\"; "
+		"action = \"protect\"; reqid = 1; }\n",
+		name, strchr(remote, ':') != NULL ? "2001:db8:1::/64" : "10.1.0.0/24", remote);
+}
+
+// An SA to a peer that is in no network of a port.
+static void ask_away(const char *direction, unsigned int spi)
+{
+	ask_add("sa add { name = \"ike.away.%s\"; direction = \"%s\"; spi = \"0x%x\"; reqid = 1; "
+		"cipher = \"aes-128-gcm\"; "
+		"cipher_key = \"%08x101112131415161718191a1b1c1d1e1f\"; "
+		"local = \"192.0.2.1\"; remote = \"198.51.100.2\"; }\n",
+		direction, direction, spi, spi);
+}
+
 // Those of IKE come and go with the SAs: of a policy, and of a tunnel that routes lead into.
 static void test_ike(void **state)
 {
 	(void)state;
-	load(ANNOUNCE "groups = ( " MAIN ", " OTHER " );");
+	load(ANNOUNCE_IKE "groups = ( " MAIN ", " OTHER " );");
 	ask_policy("p", "10.20.0.0/24", 1, "");
 	ask_policy("trap", "10.21.0.0/16", 1, "trap = true;");
 	ask_done();
@@ -234,6 +259,96 @@ static void test_ike(void **state)
 	ask_now("flush");
 	pass(1000);
 	expect_announced(OF_MAIN, OF_MAIN_6);
+}
+
+// Peers choose networks of policies of IKE, but not those of routes into tunnels.
+static void test_ike_needs_networks(void **state)
+{
+	(void)state;
+	load(ANNOUNCE "groups = ( " MAIN ", " OTHER " );");
+	ask_policy("p", "10.20.0.0/24", 1, "");
+	ask_pair("p", 0x20000, 1);
+	ask_routed("in", 0x20010);
+	ask_routed("out", 0x20011);
+	ask_done();
+	pass(1100);
+	expect_announced("10.2.0.0/24\n10.3.0.0/24\n10.5.0.0/24\n10.6.0.0/24\n10.9.0.0/24\n"
+			 "192.0.2.1/32\n",
+		OF_MAIN_6);
+}
+
+// Nor networks that this machine needs, whatever the setting has.
+static void test_ike_within_networks(void **state)
+{
+	static const char *const refused[] = {"172.16.0.0/24", "10.1.0.77", "10.0.0.0/8",
+		"10.0.0.0/15", "192.0.2.0/24", "192.0.2.254", "198.51.100.7", "198.51.100.8",
+		"198.51.100.8/30", "10.99.0.2", "2001:db8:f::77", "fe80::7", "0.0.0.0/1"};
+	struct conf_tunnel *tunnel;
+	char name[32], host[] = "tun0";
+
+	(void)state;
+	load(ANNOUNCE_IKE "flow_export = { collector = \"198.51.100.7\"; };"
+			  "groups = ( " MAIN ", " OTHER " );");
+	desk.conf->pair_peer = addr_of("198.51.100.8");
+	tunnel = &desk.conf->tunnels[0];
+	tunnel->host = host;
+	tunnel->n_addrs = 1;
+	assert_int_equal(
+		ip_interface_parse(&tunnel->addrs[0].addr, &tunnel->addrs[0].net, "10.99.0.1/30"),
+		0);
+	for (unsigned int i = 0; i < COUNT_OF(refused); i++) {
+		snprintf(name, sizeof(name), "no%u", i);
+		ask_choice(name, refused[i]);
+	}
+	ask_choice("yes", "10.20.0.0/24");
+	ask_choice("one", "198.51.100.6");
+	ask_choice("six", "2001:db8:20::/48");
+	ask_pair("p", 0x20000, 1);
+	ask_done();
+	pass(1100);
+	tunnel->host = NULL;
+	expect_announced("10.2.0.0/24\n10.3.0.0/24\n10.5.0.0/24\n10.6.0.0/24\n10.20.0.0/24\n"
+			 "192.0.2.1/32\n198.51.100.6/32\n",
+		OF_MAIN_6 "2001:db8:20::/48\n");
+}
+
+static void test_servers_of_the_fleet(void **state)
+{
+	char v4[] = "https://198.51.100.8:2379", v6[] = "http://[2001:db8:20::8]:2379";
+
+	(void)state;
+	load(ANNOUNCE_IKE "groups = ( " MAIN ", " OTHER " );");
+	ask_choice("four", "198.51.100.8");
+	ask_choice("six", "2001:db8:20::/48");
+	ask_pair("p", 0x20000, 1);
+	ask_done();
+	desk.conf->fleet_endpoints[0] = v4;
+	desk.conf->fleet_endpoints[1] = v6;
+	desk.conf->n_fleet_endpoints = 2;
+	announced_change(&desk);
+	desk.conf->n_fleet_endpoints = 0;
+	expect_announced(OF_MAIN, OF_MAIN_6);
+}
+
+// A network with the peer in it, where that is now: IKE of this machine has to reach it.
+static void test_peer_within_its_network(void **state)
+{
+	(void)state;
+	load(ANNOUNCE_IKE "groups = ( " MAIN ", " OTHER " );");
+	ask_policy("p", "198.51.100.0/25", 1, "");
+	ask_policy("q", "198.51.100.128/25", 1, "");
+	ask_away("in", 0x20000);
+	ask_away("out", 0x20001);
+	ask_done();
+	pass(1100);
+	expect_announced("10.2.0.0/24\n10.3.0.0/24\n10.5.0.0/24\n10.6.0.0/24\n192.0.2.1/32\n"
+			 "198.51.100.128/25\n",
+		OF_MAIN_6);
+	desk_sa_out("a")->peer.addr = addr_of("10.3.0.7");
+	pass(1000);
+	expect_announced("10.2.0.0/24\n10.5.0.0/24\n10.6.0.0/24\n192.0.2.0/24\n192.0.2.1/32\n"
+			 "192.0.2.2/32\n198.51.100.128/25\n",
+		OF_MAIN_6);
 }
 
 // The kernel gets them when they change, and every ten seconds: somebody may have removed routes.
@@ -263,6 +378,10 @@ int main(void)
 		announced_test(test_order),
 		announced_test(test_between_roles),
 		announced_test(test_ike),
+		announced_test(test_ike_needs_networks),
+		announced_test(test_ike_within_networks),
+		announced_test(test_servers_of_the_fleet),
+		announced_test(test_peer_within_its_network),
 		announced_test(test_given_again),
 	};
 

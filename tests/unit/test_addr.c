@@ -164,6 +164,31 @@ static void test_prefix_model(void **state)
 	assert_in_range(hits, n / 10, n - n / 10); // both answers were common
 }
 
+// A prefix of IPv6 has none of IPv4, which ip_prefix_contains() takes for a part of ::/0.
+static void test_prefix_covers(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		bool covers;
+	} rows[] = {
+		{"10.1.0.0/16", "10.1.0.0/16", true},
+		{"10.1.0.0/16", "10.1.2.0/24", true},
+		{"10.1.2.0/24", "10.1.0.0/16", false},
+		{"10.1.0.0/16", "10.2.2.0/24", false},
+		{"0.0.0.0/0", "10.1.0.0/16", true},
+		{"::/0", "2001:db8::/32", true},
+		{"::/0", "10.1.0.0/16", false},
+	};
+	struct ip_prefix a, b;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		assert_int_equal(ip_prefix_parse(&a, rows[i].a), 0);
+		assert_int_equal(ip_prefix_parse(&b, rows[i].b), 0);
+		assert_int_equal(ip_prefix_covers(&a, &b), rows[i].covers);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,6 +197,7 @@ int main(void)
 		cmocka_unit_test(test_prefix_text),
 		cmocka_unit_test(test_interface_text),
 		cmocka_unit_test(test_prefix_model),
+		cmocka_unit_test(test_prefix_covers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
