@@ -137,9 +137,11 @@ bool fleet_place_move(
 		}
 		for (unsigned int k = 0; pin == FLEET_NONE && k < p->n_members; k++) {
 			struct peak after = peak_after(p, g->weight, member, k);
+			int order = compare(after.member, after.load, best.member, best.load);
 
+			// Of several with the same peak to the one that has the least load.
 			if (k == member || !p->member[k].takes || p->member[k].shunned ||
-				compare(after.member, after.load, best.member, best.load) >= 0)
+				order > 0 || (order == 0 && !(found && is_before(p, g, k, *to))))
 				continue;
 			best = after;
 			*group = i;

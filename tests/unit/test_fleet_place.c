@@ -238,6 +238,27 @@ static void a_group_that_stays_is_not_moved(void **state)
 	assert_false(fleet_place_move(&p, 0, &group, &to));
 }
 
+// Two members that join one with all groups get the same share, though each group moves once.
+static void two_join(void **state)
+{
+	struct fleet_place p = {.n_members = 3, .n_groups = 6};
+	unsigned int group, to;
+
+	(void)state;
+	for (unsigned int i = 0; i < p.n_members; i++)
+		p.member[i] = (struct fleet_place_member){.weight = 100, .takes = true};
+	for (unsigned int i = 0; i < p.n_groups; i++)
+		p.group[i] = (struct fleet_place_group){.weight = 1};
+	fleet_place_load(&p);
+	while (fleet_place_move(&p, 0, &group, &to)) {
+		p.group[group].owner = to;
+		p.group[group].stays = true;
+		fleet_place_load(&p);
+	}
+	for (unsigned int i = 0; i < p.n_members; i++)
+		assert_int_equal(p.member[i].load, 2);
+}
+
 // Each group of a member that drains has another one, and none comes to it.
 static void one_drains(void **state)
 {
@@ -292,6 +313,7 @@ int main(void)
 		cmocka_unit_test(one_joins),
 		cmocka_unit_test(pins_are_kept),
 		cmocka_unit_test(a_group_that_stays_is_not_moved),
+		cmocka_unit_test(two_join),
 		cmocka_unit_test(one_drains),
 		cmocka_unit_test(a_group_waits_for_its_pin),
 	};
