@@ -186,7 +186,9 @@ struct fleet_group {
 	bool drains;         // by a command: it moves to another member
 	int64_t to;          // lease of the member to which this one moves it; 0: it does not
 	uint64_t move_ms;    // until when that one may answer, or then, when it is given up
-	uint64_t answered;   // turn of the last value that this member was to answer
+	uint64_t answered;   // turn of the last value that this member was to answer,
+	uint64_t ready_ms;   // when routers have its routes,
+	bool may_answer;     // and whether that is so
 };
 
 // See group.h.

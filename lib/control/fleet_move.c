@@ -18,6 +18,7 @@
 #include "role.h"
 
 #define READY_MS  2000  // that the next owner has for its answer,
+#define ROUTES_MS 150   // and routers, to have its routes before that,
 #define EXPECT_MS 1500  // and expects the group for
 #define LEAVE_MS  150   // that routers have to send to the next owner
 #define SURE_MS   250   // an owner without etcd gives nothing up: it could not write it
@@ -226,15 +227,17 @@ static void next_tick(struct control *c, struct owned_group *g, uint64_t now_ms)
 		m->answered = m->turn;
 		m->avoid_ms = 0; // the owner counts on it
 		c->fleet->read_ms = 0;
+		m->ready_ms = now_ms + (c->conf->announce_metric != 0 ? ROUTES_MS : 0);
 		role_expect(c, g->name, now_ms + EXPECT_MS);
 	}
+	m->may_answer = g->expected && now_ms >= m->ready_ms;
 	if (g->expected && (!f->registered || m->next != f->lease))
 		role_set(c, g->name, CONF_STANDBY, now_ms);
 }
 
 static bool answers(const struct fleet *f, const struct owned_group *g)
 {
-	return g->expected && !f->drains && is_asked(f, g);
+	return g->fleet.may_answer && g->expected && !f->drains && is_asked(f, g);
 }
 
 char *fleet_move_answer(const struct fleet *f, const struct owned_group *g)

@@ -42,6 +42,22 @@ static void it_answers_and_takes_the_group_at_once(void **state)
 	assert_int_equal(sa_out_seq(desk_sa_out("out-6")), before);
 }
 
+// The owner takes its own routes back as soon as it reads the answer.
+static void routers_have_its_routes_before_it_answers(void **state)
+{
+	char *value = value_with("culvert 1 5 other 9\nnext culvert 7\n", 50);
+
+	(void)state;
+	fleet_reload(FLEET_OF("", "") "announce = { metric = 100; };\n", "");
+	join();
+	reply_keys(ME | THEM, value);
+	assert_true(group()->expected);
+	assert_false(is_replacing() || is_replaced_in(100, ME | THEM, value));
+	assert_true(is_replaced_in(150, ME | THEM, value));
+	check_asked("culvert 1 6 other 9\nready culvert 7\n");
+	free(value);
+}
+
 // It may be cut off from etcd, and has the group all the same.
 static void it_expects_a_group_once(void **state)
 {
@@ -388,6 +404,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		fleet_test(it_answers_and_takes_the_group_at_once),
 		fleet_test(it_expects_a_group_once),
+		fleet_test(routers_have_its_routes_before_it_answers),
 		fleet_test(it_forgets_a_move_that_ended),
 		fleet_test(it_takes_a_group_whose_owner_fails_then),
 		fleet_test(a_group_that_another_one_should_take_waits),
