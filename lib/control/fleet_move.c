@@ -145,8 +145,10 @@ static void shun(struct fleet *f, int64_t lease, uint64_t now_ms)
 {
 	unsigned int i = fleet_member_of(f, lease);
 
-	if (i != FLEET_NONE)
-		f->shunned_ms[f->member[i].number] = now_ms + SHUN_MS;
+	if (i == FLEET_NONE)
+		return;
+	f->shunned_ms[f->member[i].number] = now_ms + SHUN_MS;
+	f->shunned[f->member[i].number] = lease;
 }
 
 static void hand_over(struct control *c, struct owned_group *g, uint64_t now_ms)
@@ -286,8 +288,12 @@ static bool must_leave(const struct fleet *f, const struct owned_group *g)
 
 static void shunned_note(const struct fleet *f, struct fleet_place *p, uint64_t now_ms)
 {
-	for (unsigned int i = 0; i < f->n_members; i++)
-		p->member[i].shunned = now_ms < f->shunned_ms[f->member[i].number];
+	for (unsigned int i = 0; i < f->n_members; i++) {
+		const struct fleet_member *m = &f->member[i];
+
+		p->member[i].shunned =
+			f->shunned[m->number] == m->lease && now_ms < f->shunned_ms[m->number];
+	}
 }
 
 // Whether nothing moves in the whole fleet, or is free.

@@ -57,6 +57,7 @@ struct fleet {
 	bool drained;         // it has none any more
 	// Until when no group moves to a member by itself, which was not ready.
 	uint64_t shunned_ms[NUMBER_FLEET_MEMBERS + 1];
+	int64_t shunned[NUMBER_FLEET_MEMBERS + 1]; // lease of that process
 };
 
 void fleet_group_key(const struct control *c, char key[FLEET_KEY_MAX], const char *name);

@@ -20,6 +20,7 @@ int64_t revision;
 char *taken;
 const char *their_text, *third_text, *their_group;
 char *(*etcd_answer)(void);
+int64_t their_lease;
 static char *answer;
 
 struct etcd *__wrap_etcd_new(const struct etcd_params *p);
@@ -119,7 +120,7 @@ static void members_write(FILE *out, unsigned int members)
 		const char *key, *value;
 		int64_t lease;
 	} all[] = {{ME, "/culvert/members/1", "culvert 1 0.1 culvert 100 serves", LEASE},
-		{THEM, "/culvert/members/2", their_text, OTHER},
+		{THEM, "/culvert/members/2", their_text, their_lease},
 		{UNREADABLE, "/culvert/members/3", third_text, STRANGER}};
 	const char *comma = "";
 
@@ -405,6 +406,7 @@ int fleet_desk_begin(void **state)
 	assert_int_equal(fleet_connect(&desk, NULL, NULL), 0);
 	revision = 10;
 	their_text = "culvert 1 0.1 other 100 serves";
+	their_lease = OTHER;
 	third_text = "culvert 2 more";
 	their_group = NULL;
 	etcd_answer = NULL;

@@ -19,7 +19,8 @@ extern bool has_failed;            // set it: no endpoint answers the question
 extern char *(*etcd_answer)(void); // set it: answers each question, with a text on the heap
 extern int64_t revision;           // of etcd
 extern char *taken;                // the value that take() has given to the group
-extern const char *their_text;     // of the key of the other member
+extern const char *their_text;     // of the key of the other member,
+extern int64_t their_lease;        // which is OTHER, but for another process
 extern const char *third_text;     // of the key of UNREADABLE, which a test may make readable
 extern const char *their_group;    // the value of the group "theirs"; NULL: there is none
 

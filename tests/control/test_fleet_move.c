@@ -182,6 +182,25 @@ static void it_keeps_the_group_if_the_next_owner_is_not_ready(void **state)
 	free(value);
 }
 
+// Nothing moves to that one for a minute, unless it starts again meanwhile.
+static void it_asks_a_member_that_has_started_again(void **state)
+{
+	(void)state;
+	move_ask();
+	free(taken);
+	taken = value_asked();
+	reply_replaced(true, taken);
+	assert_true(is_replaced_in(3000, ME | THEM, taken));
+	check_asked("culvert 1 3 culvert 7\nout");
+	free(taken);
+	taken = value_asked();
+	reply_replaced(true, taken);
+	assert_false(is_replaced_in(5000, ME | THEM, taken));
+	their_lease = 10;
+	assert_true(is_replaced_in(1000, ME | THEM, taken));
+	check_asked("next other 10\n");
+}
+
 static void it_keeps_the_group_if_the_next_owner_fails(void **state)
 {
 	char *ready;
@@ -405,6 +424,7 @@ int main(void)
 		fleet_test(it_answers_and_takes_the_group_at_once),
 		fleet_test(it_expects_a_group_once),
 		fleet_test(routers_have_its_routes_before_it_answers),
+		fleet_test(it_asks_a_member_that_has_started_again),
 		fleet_test(it_forgets_a_move_that_ended),
 		fleet_test(it_takes_a_group_whose_owner_fails_then),
 		fleet_test(a_group_that_another_one_should_take_waits),
