@@ -5,17 +5,18 @@
 #     ga ---- mg0 ----+---- etcd, 10.8.0.1 in the namespace sw
 #     gc ---- mg0 ----+
 
-# Certificates of etcd and of the gateways, by an authority of their own.
+# ADDRESS...: certificates of etcd, at these addresses, and of the gateways, by an authority of their own.
 fleet_certificates()
 {
-	local name
+	local name names
+	printf -v names ',IP:%s' "$@"
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=ca \
 		-keyout "$lab_dir/ca.key" -out "$lab_dir/ca.crt" 2>/dev/null
 	for name in etcd gateway; do
 		openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=$name \
 			-keyout "$lab_dir/$name.key" -out "$lab_dir/$name.csr" 2>/dev/null
 		openssl x509 -req -in "$lab_dir/$name.csr" -CA "$lab_dir/ca.crt" -CAkey "$lab_dir/ca.key" -CAcreateserial \
-			-days 2 -extfile <(echo "subjectAltName = IP:10.8.0.1") -out "$lab_dir/$name.crt" 2>/dev/null
+			-days 2 -extfile <(echo "subjectAltName = ${names#,}") -out "$lab_dir/$name.crt" 2>/dev/null
 	done
 	chmod 600 "$lab_dir"/*.key
 }
@@ -55,6 +56,6 @@ fleet_up()
 			certificate = \"gateway.crt\"; private_key = \"gateway.key\"; };"
 		member=2
 	done
-	fleet_certificates
+	fleet_certificates 10.8.0.1
 	fleet_etcd_start
 }
