@@ -8,6 +8,7 @@
 
 declare -A page_gateway=([A]=a [B]=b) # by the name in the page
 declare -A page_machine=()            # by gateway, a process with its mounts
+declare -A page_before=()             # by the number of a block, a function that is called before its commands
 
 # Commands of the pages that need another machine, or systemd.
 page_commands()
@@ -42,6 +43,21 @@ page_commands()
 			sleep 2 # RestartSec
 			exec "$0" enable --now culvertd
 			;;
+		"restart culvertd")
+			kill "$(</etc/culvert/pid)"
+			tail --pid="$(</etc/culvert/pid)" -f /dev/null
+			exec "$0" enable --now culvertd
+			;;
+		"stop etcd") ;; # Debian's package has started it, which is not installed here
+		"start --no-block etcd")
+			install -d -o etcd -g etcd /var/lib/etcd
+			export ETCD_DATA_DIR=/var/lib/etcd/default
+			set -a
+			. /etc/default/etcd
+			setsid nice -n -10 setpriv --reuid etcd --regid etcd --clear-groups etcd \
+				</dev/null >/etc/culvert/etcd.log 2>&1 &
+			echo $! >/etc/culvert/etcd.pid
+			;;
 		"enable --now keepalived")
 			# The kernel reports ended processes in the first network namespace alone. keepalived finds the daemon by
 			# its command line, which is the same on all machines. With other load it would miss messages.
@@ -68,7 +84,9 @@ page_commands()
 			;;
 		esac
 	END
-	chmod 755 "$lab_dir/bin/scp" "$lab_dir/bin/systemctl"
+	# The package that it installs is the same.
+	printf '#!/bin/bash\n[[ $* == "install -y "*.deb ]]\n' >"$lab_dir/bin/apt-get"
+	chmod 755 "$lab_dir/bin"/*
 }
 
 # GATEWAY: makes a process whose mounts are the gateway's.
@@ -108,7 +126,7 @@ page_machines_stop()
 {
 	local g file pid
 	for g in "${!page_machine[@]}"; do
-		for file in keepalived.pid pid; do
+		for file in keepalived.pid pid etcd.pid; do
 			[[ -e $lab_dir/$g/$file ]] || continue
 			pid=$(<"$lab_dir/$g/$file")
 			kill "$pid" 2>/dev/null || true
@@ -171,6 +189,7 @@ page_run()
 	for ((n = 1; ; n++)); do
 		commands=$(page_block "$1" $n) || break
 		output=$(page_output "$1" $n)
+		${page_before[$n]-}
 		echo "== $commands"
 		where=${commands%%$'\n'*}
 		mapfile -t names <<<"${where//, on /$'\n# on '}"
