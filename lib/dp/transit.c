@@ -65,15 +65,26 @@ static __rte_noinline struct flow_dir *find_again(const struct worker *w, struct
 // sent an ICMP error: its own source has to be checked.
 static __rte_always_inline bool has_decision(const struct worker *w, uint32_t generation,
 	const struct pkt *p, struct flow_pkt *fp, struct flow_dir **own, struct flow_decision *d,
-	const bool plain)
+	const bool plain, const bool v4)
 {
-	if (likely(*own != NULL) && unlikely(!flow_is_of_packet(*own, fp, plain || fp->v4)))
+	if (likely(*own != NULL) && unlikely(!flow_is_of_packet(*own, fp, v4)))
 		*own = find_again(w, fp);
 	if (unlikely(*own == NULL))
 		return false;
 	if (!plain && (fp->icmp_error || flow_reopens(flow_of_dir(*own), fp)))
 		return false;
 	return flow_dir_decision_get(*own, generation, d) && d->ingress == ingress_of(w, p);
+}
+
+// The same, compiled for plain packets of each family and for others.
+static __rte_always_inline bool has_decision_usual(const struct worker *w, uint32_t generation,
+	const struct pkt *p, struct flow_pkt *fp, struct flow_dir **own, struct flow_decision *d)
+{
+	if (likely(fp->plain))
+		return has_decision(w, generation, p, fp, own, d, true, true);
+	if (likely(fp->plain_v6))
+		return has_decision(w, generation, p, fp, own, d, true, false);
+	return has_decision(w, generation, p, fp, own, d, false, fp->v4);
 }
 
 // A packet that is not like most of its flow, or of a flow that is not like most: it changes the
@@ -123,8 +134,11 @@ static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct 
 	if (TRACED)
 		trace_flow(w, p, flow_of_dir(own), r->by);
 	octets = fp->ip_len;
-	if (unlikely(!flow_track_ordinary(own, fp, d->shown, now)))
-		return transit_tracked(w, p, fp, own, d);
+	if (unlikely(!flow_track_ordinary(own, fp, d->shown, now))) {
+		const struct flow_decision decision = *d; // without this copy, *d is in memory
+
+		return transit_tracked(w, p, fp, own, &decision);
+	}
 	decided_run_add(r, octets);
 	if (likely(r->to.next != NULL))
 		burst_add(r->to.next, p);
@@ -178,7 +192,7 @@ enum drop transit_slow_path(struct worker *w, struct pkt *p, struct flow_pkt *fp
 	if (f != NULL && unlikely(!translate_fits(w, fp, f)))
 		return STALE;
 	own = f != NULL ? &f->dir[fp->dir] : NULL;
-	if (has_decision(w, w->snapshot->flow_generation, p, fp, &own, &decision, false)) {
+	if (has_decision(w, w->snapshot->flow_generation, p, fp, &own, &decision, false, fp->v4)) {
 		d = transit_fast_path(w, p, fp, own, &decision, none, &last, w->now_ms);
 		if (d == STALE &&
 			egress_find_again(w, p, flow_of_packet(own, fp), fp->dir, &decision))
@@ -326,10 +340,7 @@ void transit_burst(struct worker *w)
 		struct flow_dir *own = place[i].own;
 		struct flow_decision decision;
 
-		if (unlikely(!(likely(fp->plain)
-				       ? has_decision(w, generation, p, fp, &own, &decision, true)
-				       : has_decision(
-						 w, generation, p, fp, &own, &decision, false)))) {
+		if (unlikely(!has_decision_usual(w, generation, p, fp, &own, &decision))) {
 			flows[i] = own != NULL ? flow_of_packet(own, fp) : NULL;
 			slow[n_slow++] = (uint8_t)i;
 			if (fp->icmp_error) { // before acknowledgements of the packet that it

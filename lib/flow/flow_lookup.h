@@ -49,9 +49,9 @@ static __rte_always_inline enum drop flow_lookup_read_v6(const struct flow_table
 	enum drop d;
 
 	if (likely(ip_layout_is_plain(at, IPPROTO_UDP, false)))
-		d = flow_pkt_read_ports(p, ip, at, IPPROTO_UDP, false);
+		d = flow_pkt_read_v6(p, ip, at, IPPROTO_UDP);
 	else if (likely(ip_layout_is_plain(at, IPPROTO_TCP, false)))
-		d = flow_pkt_read_ports(p, ip, at, IPPROTO_TCP, false);
+		d = flow_pkt_read_v6(p, ip, at, IPPROTO_TCP);
 	else
 		return flow_lookup_read_unusual(t, p, ip, at, place);
 	if (likely(d == DROP_NONE))

@@ -16,6 +16,13 @@ const struct flow_pkt flow_pkt_v4 = {
 	.plain = true,
 };
 
+unsigned int flow_pkt_dir_of_network(const struct rte_ipv6_hdr *ip, const struct ip_layout *at)
+{
+	const struct ip_addr src = ipv6_src(ip), dst = ipv6_dst(ip);
+
+	return !flow_comes_first(&src, at->src_port, &dst, at->dst_port);
+}
+
 uint8_t flow_pkt_scale(const struct rte_tcp_hdr *tcp)
 {
 	const uint8_t *option = tcp_option_find(tcp, NULL, TCP_OPTION_SCALE);
@@ -124,7 +131,7 @@ static enum drop read_error(
 	}
 	p->dir ^= 1;
 	p->icmp_error = true;
-	p->plain = false;
+	p->plain = p->plain_v6 = false;
 	return DROP_NONE;
 }
 
@@ -164,7 +171,8 @@ static __rte_always_inline enum drop read_as(
 	*p = (struct flow_pkt){.key.proto = at->proto,
 		.ip_len = (uint16_t)(v4 ? all : RTE_MIN(all, (uint32_t)UINT16_MAX)),
 		.v4 = v4,
-		.plain = v4};
+		.plain = v4,
+		.plain_v6 = !v4};
 	return read_other(p, ip, at, v4);
 }
 

@@ -75,6 +75,7 @@ struct flow_pkt {
 	bool icmp_reply : 1; // answers a query
 	bool v4 : 1;         // family
 	bool plain : 1;      // of IPv4, neither an ICMP error nor a SYN
+	bool plain_v6 : 1;   // the same of IPv6
 	bool reversed : 1;   // dir is that of its flow, in which the ends have the other order
 } __rte_cache_aligned;
 
@@ -160,7 +161,7 @@ static __rte_always_inline enum drop flow_pkt_read_tcp(
 	p->tcp_flags = flags;
 	if (unlikely((flags & RTE_TCP_SYN_FLAG) != 0)) {
 		p->scale = flow_pkt_scale(tcp);
-		p->plain = false;
+		p->plain = p->plain_v6 = false;
 	}
 	return DROP_NONE;
 }
@@ -221,6 +222,54 @@ static __rte_always_inline enum drop flow_pkt_read_v4(struct flow_pkt *p,
 	return DROP_NONE;
 }
 
+// For flow_pkt_set_ends_v6() alone: the direction where the upper halves of both addresses agree.
+unsigned int flow_pkt_dir_of_network(const struct rte_ipv6_hdr *ip, const struct ip_layout *at);
+
+// Sets the ends of TCP or UDP over IPv6, as flow_pkt_set_ends(), from where the header has them.
+static __rte_always_inline void flow_pkt_set_ends_v6(struct flow_pkt *p,
+	const struct rte_ipv6_hdr *ip, const struct ip_layout *at, uint8_t proto)
+{
+	const uint8_t *ends = (const uint8_t *)&ip->src_addr; // the destination follows it
+	unsigned int dir, first;
+	uint64_t src, dst; // their upper halves
+	uint32_t ports;
+
+	memcpy(&src, ends, sizeof(src));
+	memcpy(&dst, ends + sizeof(struct ip_addr), sizeof(dst));
+	memcpy(&ports, at->l4, sizeof(ports));
+	dir = likely(src != dst) ? src > dst : flow_pkt_dir_of_network(ip, at);
+	first = dir * (unsigned int)sizeof(struct ip_addr);
+	memcpy(&p->key.addr[0], ends + first, sizeof(struct ip_addr));
+	memcpy(&p->key.addr[1], ends + (first ^ sizeof(struct ip_addr)), sizeof(struct ip_addr));
+	p->key.q[FLOW_KEY_WORDS - 1] =
+		(dir != 0 ? ports << 16 | ports >> 16 : ports) | (uint64_t)proto << 32;
+	p->dir = (uint8_t)dir;
+}
+
+static_assert(offsetof(struct rte_ipv6_hdr, dst_addr) - offsetof(struct rte_ipv6_hdr, src_addr) ==
+		      sizeof(struct ip_addr),
+	"one behind the other");
+
+// TCP or UDP over IPv6 without extension headers: compiled for each.
+static __rte_always_inline enum drop flow_pkt_read_v6(struct flow_pkt *p,
+	const struct rte_ipv6_hdr *ip, const struct ip_layout *at, const uint8_t proto)
+{
+	const uint32_t len = rte_be_to_cpu_16(ip->payload_len);
+
+	memset(&p->key.q[FLOW_KEY_WORDS - 1], 0,
+		sizeof(*p) - offsetof(struct flow_pkt, key.q[FLOW_KEY_WORDS - 1]));
+	p->plain_v6 = true;
+	p->ip_len = (uint16_t)RTE_MIN(len + (uint32_t)sizeof(*ip), (uint32_t)UINT16_MAX);
+	if (proto == IPPROTO_TCP) {
+		if (flow_pkt_read_tcp(p, (const void *)(ip + 1), len) != DROP_NONE)
+			return DROP_CT_INVALID;
+	} else if (!flow_udp_is_whole((const void *)(ip + 1), len)) {
+		return DROP_CT_INVALID;
+	}
+	flow_pkt_set_ends_v6(p, ip, at, proto);
+	return DROP_NONE;
+}
+
 // TCP or UDP of either family with any layout: compiled for each.
 static __rte_always_inline enum drop flow_pkt_read_ports(struct flow_pkt *p, const void *ip,
 	const struct ip_layout *at, const uint8_t proto, const bool v4)
@@ -231,7 +280,8 @@ static __rte_always_inline enum drop flow_pkt_read_ports(struct flow_pkt *p, con
 	*p = (struct flow_pkt){.key.proto = proto,
 		.ip_len = (uint16_t)(v4 ? all : RTE_MIN(all, (uint32_t)UINT16_MAX)),
 		.v4 = v4,
-		.plain = v4};
+		.plain = v4,
+		.plain_v6 = !v4};
 	if (proto == IPPROTO_TCP) {
 		if (flow_pkt_read_tcp(p, l4, len) != DROP_NONE)
 			return DROP_CT_INVALID;
