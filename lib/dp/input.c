@@ -136,6 +136,7 @@ static __rte_noinline enum drop frame_input(struct worker *w, struct pkt *p)
 // The port that frames were received from, mostly one for all of a burst.
 struct ingress {
 	uint32_t port;
+	bool follows_host; // a packet may be an answer to the host
 	uint64_t mac; // one of its link addresses, as the first octets of a frame: see MAC_SHIFT
 };
 
@@ -149,7 +150,9 @@ static struct ingress ingress_begin(const struct worker *w, uint16_t port)
 	uint64_t mac = 0;
 
 	memcpy(&mac, &w->snapshot->port[port].mac, sizeof(struct rte_ether_addr));
-	return (struct ingress){.port = port, .mac = mac << MAC_SHIFT};
+	return (struct ingress){.port = port,
+		.follows_host = w->snapshot->iface[port].follows_host,
+		.mac = mac << MAC_SHIFT};
 }
 
 // Which of its link addresses the next frames are compared with, after one that begins with front.
@@ -163,10 +166,9 @@ static __rte_noinline uint64_t ingress_mac(
 	return snapshot_port_is_at(&w->snapshot->port[in->port], &mac) ? front : in->mac;
 }
 
-// frame_input_usual() for a frame that is not IPv4, of len octets. Not inline, as it would take
-// registers from IPv4.
-static __rte_noinline bool frame_input_usual_v6(struct worker *w, struct pkt *p, struct rte_mbuf *m,
-	const struct rte_ether_hdr *eth, uint32_t len)
+// frame_input_usual() for a frame that is not IPv4, of len octets.
+static __rte_always_inline bool frame_input_usual_v6(struct worker *w, struct pkt *p,
+	struct rte_mbuf *m, const struct ingress *in, const struct rte_ether_hdr *eth, uint32_t len)
 {
 	const struct rte_ipv6_hdr *ip = (const struct rte_ipv6_hdr *)(eth + 1);
 
@@ -174,8 +176,7 @@ static __rte_noinline bool frame_input_usual_v6(struct worker *w, struct pkt *p,
 		return false;
 	len = ipv6_plain_len(ip, len - (uint32_t)sizeof(*eth));
 	if (unlikely(len == 0) || unlikely(*(const uint8_t *)&ip->src_addr == 0xff) ||
-		unlikely((m->ol_flags & RARE_FLAGS) != 0) ||
-		unlikely(pkt_iface(w, p)->follows_host)) // it may be an answer to the host
+		unlikely((m->ol_flags & RARE_FLAGS) != 0) || unlikely(in->follows_host))
 		return false;
 	cut_to_ip(m, len);
 	sort_v6_plain(w, p, ip, len, true);
@@ -203,7 +204,7 @@ static __rte_always_inline bool frame_input_usual(
 			return false;
 	}
 	if (unlikely(eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV4)))
-		return frame_input_usual_v6(w, p, m, eth, len);
+		return frame_input_usual_v6(w, p, m, in, eth, len);
 	len = ipv4_plain_len(ip, len - (uint32_t)sizeof(*eth));
 	if (unlikely(len == 0) || unlikely(!ipv4_is_host_address(ip->src_addr)))
 		return false;

@@ -3,6 +3,7 @@
 // packet memory.
 #pragma once
 
+#include <assert.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,14 +86,19 @@ static inline enum ipv6_fault ipv6_check(const struct rte_ipv6_hdr *ip, uint32_t
 
 #define IPV6_PLAIN_MIN 44u // octets: a header, and four of the upper layer
 
-// Whether the protocol of a plain packet can be this: TCP, UDP or ESP.
-static inline bool ipv6_is_plain_proto(uint8_t proto)
+// Whether a header, by its first eight octets, has version 6 and the protocol of a plain packet:
+// TCP, UDP or ESP. Turned, they are that protocol, less the version, which is above it.
+static inline bool ipv6_is_plain_head(uint64_t first)
 {
 	const uint64_t plain = UINT64_C(1) << IPPROTO_TCP | UINT64_C(1) << IPPROTO_UDP |
 			       UINT64_C(1) << IPPROTO_ESP;
+	const uint64_t head = first & (UINT64_C(0xff) << 48 | 0xf0);
+	const uint64_t proto = (head << 16 | head >> 48) - (UINT64_C(0x60) << 16);
 
 	return proto < 64 && (plain >> proto & 1) != 0;
 }
+
+static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN, "the first octet is the lowest");
 
 // Length of a plain packet: TCP, UDP or ESP without extension headers, of at least IPV6_PLAIN_MIN
 // and at most the len available octets, whose ends are both outside ::/64, where all addresses are
@@ -100,16 +106,16 @@ static inline bool ipv6_is_plain_proto(uint8_t proto)
 // ipv6_check() finds no fault, and ipv6_upper_find() no extension header.
 static inline uint32_t ipv6_plain_len(const struct rte_ipv6_hdr *ip, uint32_t len)
 {
-	uint64_t src, dst; // their upper halves
+	uint64_t first, src, dst; // the latter are upper halves
 	uint32_t total;
 
 	if (unlikely(len < IPV6_PLAIN_MIN))
 		return 0;
+	memcpy(&first, ip, sizeof(first));
 	memcpy(&src, &ip->src_addr, sizeof(src));
 	memcpy(&dst, &ip->dst_addr, sizeof(dst));
 	total = ipv6_len(ip);
-	if (unlikely((ip->vtc_flow & RTE_BE32(0xf0000000)) != RTE_BE32(0x60000000)) ||
-		unlikely(!ipv6_is_plain_proto(ip->proto)) || unlikely(src == 0 || dst == 0) ||
+	if (unlikely(!ipv6_is_plain_head(first)) || unlikely(src == 0) || unlikely(dst == 0) ||
 		unlikely(total - IPV6_PLAIN_MIN > len - IPV6_PLAIN_MIN)) // a shorter one wraps
 		return 0;
 	return total;
