@@ -256,14 +256,14 @@ static __rte_always_inline void finish_run(
 		natt_peers_check(w, o->seq, accepted, i, end);
 	for (; i < end; i++) {
 		struct pkt *p = w->esp.p[i];
-		uint32_t plain_len;
+		bool plain;
 		enum drop d;
 
 		if (unlikely(!accepted[i])) {
 			pkt_drop(w, p, o->op[i].ok ? DROP_REPLAY : DROP_AUTH);
 			continue;
 		}
-		d = esp_in_finish(&o->op[i], &run, p->m, &p->ip, &plain_len);
+		d = esp_in_finish(&o->op[i], &run, p->m, &p->ip, &plain);
 		if (unlikely(d != DROP_NONE)) {
 			pkt_drop(w, p, d);
 			continue;
@@ -275,8 +275,8 @@ static __rte_always_inline void finish_run(
 			trace_opened(w, p, o->seq[i]);
 		if (unlikely(w->fanout != NULL) && handover_enqueue(w, p, owner_of(w, p)))
 			continue;
-		if (likely(plain_len != 0)) {
-			sort_v4_plain(w, p, pkt_ip(p), plain_len, false);
+		if (likely(plain)) { // in ESP, it is none of an SA
+			burst_add(&w->transit, p);
 			continue;
 		}
 		d = sort_packet(w, p);
@@ -353,7 +353,7 @@ static __rte_always_inline void extract_run(struct worker *w, struct fan_burst *
 
 	for (; i < end; i++) {
 		struct pkt *p = w->esp.p[i];
-		uint32_t plain_len;
+		bool plain;
 
 		reason[i] = DROP_AUTH;
 		if (unlikely(!o->op[i].ok)) {
@@ -362,7 +362,7 @@ static __rte_always_inline void extract_run(struct worker *w, struct fan_burst *
 		}
 		if (unlikely(p->udp_port != 0))
 			note_moved(b, p, o->seq[i]);
-		reason[i] = (uint8_t)esp_in_finish(&o->op[i], &run, p->m, &p->ip, &plain_len);
+		reason[i] = (uint8_t)esp_in_finish(&o->op[i], &run, p->m, &p->ip, &plain);
 		if (likely(reason[i] == DROP_NONE)) {
 			packets++;
 			octets += rte_pktmbuf_data_len(p->m);

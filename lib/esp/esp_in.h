@@ -104,43 +104,48 @@ static inline void esp_in_cut_to(struct rte_mbuf *m, const void *inner, uint32_t
 // Extracts the IPv4 packet of an SA in tunnel mode. Most packets are plain, and their header agrees
 // with the outer one, so that nothing has to be copied from it.
 static __rte_always_inline enum drop esp_in_extract_v4(const struct esp_in_run *run,
-	struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos, uint32_t *plain_len)
+	struct rte_mbuf *m, struct ip_layout *at, uint8_t *inner, uint16_t len, uint8_t outer_tos,
+	bool *plain)
 {
 	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)inner;
-	const uint32_t plain = ipv4_plain_len(ip, len);
+	const uint32_t plain_len = ipv4_plain_len(ip, len);
 
-	if (unlikely(plain == 0) ||
+	if (unlikely(plain_len == 0) ||
 		unlikely(((outer_tos ^ ip->type_of_service) & run->tos_copied) != 0))
 		return esp_in_extract_unusual_v4(run->sa, m, inner, len, outer_tos);
 	if (unlikely(!ipv4_checksum_is_good(ipv4_header_words_plain(ip))))
 		return DROP_INNER_HEADER;
-	esp_in_cut_to(m, ip, plain);
-	*plain_len = plain;
+	esp_in_cut_to(m, ip, plain_len);
+	ip_layout_v4_plain(at, ip);
+	*plain = true;
 	return DROP_NONE;
 }
 
 // The same of IPv6.
 static __rte_always_inline enum drop esp_in_extract_v6(const struct esp_in_run *run,
-	struct rte_mbuf *m, uint8_t *inner, uint16_t len, uint8_t outer_tos)
+	struct rte_mbuf *m, struct ip_layout *at, uint8_t *inner, uint16_t len, uint8_t outer_tos,
+	bool *plain)
 {
 	const struct rte_ipv6_hdr *ip = (const struct rte_ipv6_hdr *)inner;
-	const uint32_t plain = ipv6_plain_len(ip, len);
+	const uint32_t plain_len = ipv6_plain_len(ip, len);
 
-	if (unlikely(plain == 0) || unlikely(((outer_tos ^ ipv6_tos(ip)) & run->tos_copied) != 0))
+	if (unlikely(plain_len == 0) ||
+		unlikely(((outer_tos ^ ipv6_tos(ip)) & run->tos_copied) != 0))
 		return esp_in_extract_unusual_v6(run->sa, m, inner, len, outer_tos);
-	esp_in_cut_to(m, ip, plain);
+	esp_in_cut_to(m, ip, plain_len);
+	ip_layout_v6_plain(at, ip);
+	*plain = true;
 	return DROP_NONE;
 }
 
 // After, if op->ok and replay_commit_burst() has accepted op->seq: checks and strips trailer and
 // outer headers; m then holds the inner packet alone, its header checked. In transport mode it is
 // the IP header that m started with and the payload of ESP; if ESP was in UDP, its checksum has
-// been recomputed. outer is the layout of the ESP packet. *plain_len is ipv4_plain_len() of the
-// inner packet, or 0 if that is not known. Returns DROP_NONE, DROP_PADDING, DROP_NEXT_HEADER,
-// DROP_DUMMY, DROP_INNER_HEADER or DROP_ECN.
+// been recomputed. *at is the layout of the ESP packet; *plain: it has become that of the inner
+// packet, which is plain as ipv4_plain_len() and ipv6_plain_len() define it. Returns DROP_NONE,
+// DROP_PADDING, DROP_NEXT_HEADER, DROP_DUMMY, DROP_INNER_HEADER or DROP_ECN.
 static __rte_always_inline enum drop esp_in_finish(const struct crypto_op *op,
-	const struct esp_in_run *run, struct rte_mbuf *m, const struct ip_layout *outer,
-	uint32_t *plain_len)
+	const struct esp_in_run *run, struct rte_mbuf *m, struct ip_layout *at, bool *plain)
 {
 	uint8_t *text = op->esp + sizeof(struct rte_esp_hdr) + run->iv_len;
 	const struct rte_esp_tail *tail =
@@ -149,16 +154,16 @@ static __rte_always_inline enum drop esp_in_finish(const struct crypto_op *op,
 	const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
 	uint8_t tos;
 
-	*plain_len = 0;
+	*plain = false;
 	if (unlikely(!padding_ok(text, op->text_len)))
 		return DROP_PADDING;
 	if (unlikely(!run->tunnel))
-		return esp_in_rejoin(run->sa, m, outer, text, inner_len, tail->next_proto);
-	tos = likely(outer->v4) ? ip->type_of_service : ipv6_tos((const struct rte_ipv6_hdr *)ip);
+		return esp_in_rejoin(run->sa, m, at, text, inner_len, tail->next_proto);
+	tos = likely(at->v4) ? ip->type_of_service : ipv6_tos((const struct rte_ipv6_hdr *)ip);
 	if (likely(tail->next_proto == IPPROTO_IPIP))
-		return esp_in_extract_v4(run, m, text, inner_len, tos, plain_len);
+		return esp_in_extract_v4(run, m, at, text, inner_len, tos, plain);
 	if (likely(tail->next_proto == IPPROTO_IPV6))
-		return esp_in_extract_v6(run, m, text, inner_len, tos);
+		return esp_in_extract_v6(run, m, at, text, inner_len, tos, plain);
 	return tail->next_proto == IPPROTO_NONE ? DROP_DUMMY : DROP_NEXT_HEADER;
 }
 

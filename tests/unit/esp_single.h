@@ -16,8 +16,9 @@ static inline enum drop single_finish(const struct crypto_op *op, struct sa_in *
 	struct rte_mbuf *m, const struct ip_layout *outer)
 {
 	const struct esp_in_run run = esp_in_run_of(sa, sa->sa.per_worker);
-	uint32_t plain_len;
-	enum drop d = esp_in_finish(op, &run, m, outer, &plain_len);
+	struct ip_layout at = *outer;
+	bool plain;
+	enum drop d = esp_in_finish(op, &run, m, &at, &plain);
 
 	if (d == DROP_NONE)
 		esp_in_count(&run, 1, rte_pktmbuf_data_len(m));
