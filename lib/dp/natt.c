@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "natt.h"
 
-#include <rte_udp.h>
-
 #include "error.h"
 #include "esp_out.h"
 #include "esp_transport.h"
@@ -10,7 +8,6 @@
 
 #define IKE_PORT     RTE_BE16(500)
 #define IKE_NAT_PORT RTE_BE16(4500)
-#define MARKER_LEN   4  // of IKE, zero where ESP has its SPI (RFC 3948 2.2)
 #define IKE_LEN      28 // octets of IKE's header (RFC 7296 3.1)
 
 // A marker without an IKE header after it counts as ESP with the reserved SPI 0.
@@ -18,7 +15,7 @@ static bool is_ike(const struct rte_udp_hdr *udp, uint32_t len)
 {
 	uint32_t marker;
 
-	if (len < sizeof(*udp) + MARKER_LEN + IKE_LEN)
+	if (len < sizeof(*udp) + NATT_MARKER_LEN + IKE_LEN)
 		return false;
 	memcpy(&marker, udp + 1, sizeof(marker));
 	return marker == 0;
@@ -46,14 +43,13 @@ bool natt_classify(struct worker *w, struct pkt *p)
 		rte_pktmbuf_mtod_offset(p->m, const struct rte_udp_hdr *, p->ip.l4_off);
 	uint32_t dgram_len;
 
-	if (len < sizeof(*udp) || !snapshot_has_udp_port(w->snapshot, p->ip.dst_port))
+	if (len < sizeof(*udp))
 		return false;
 	dgram_len = rte_be_to_cpu_16(udp->dgram_len);
 	if ((unlikely(dgram_len != len) && !trim_datagram(w, p, dgram_len, len)) ||
 		is_ike(udp, dgram_len))
 		return false;
-	p->udp_port = p->ip.dst_port;
-	w->n_udp++;
+	natt_note(w, p);
 	return true;
 }
 
@@ -100,7 +96,7 @@ static bool quotes_ike(const struct pkt *p, rte_be16_t port)
 	struct ip_layout at;
 
 	if (port != IKE_PORT && ip_layout_quoted(&at, about, &len, p->ip.v4) &&
-		len >= sizeof(struct rte_udp_hdr) + MARKER_LEN)
+		len >= sizeof(struct rte_udp_hdr) + NATT_MARKER_LEN)
 		memcpy(&marker, about + at.l4_off + sizeof(struct rte_udp_hdr), sizeof(marker));
 	return marker == 0;
 }

@@ -5,11 +5,34 @@
 
 #include <netinet/in.h>
 
+#include <rte_udp.h>
+
 #include "worker.h"
 
-// Whether a UDP packet that was received in clear is processed as ESP: it is for a port of ESP in
-// UDP, and is not IKE. Sets p->udp_port then. A packet for another host is recognized later, by its
-// address.
+#define NATT_MARKER_LEN 4 // of IKE, zero where ESP has its SPI (RFC 3948 2.2)
+
+// Whether UDP of len octets, for a port of ESP in UDP, is ESP as most is: the datagram ends where
+// its packet does.
+static inline bool natt_is_esp(const struct rte_udp_hdr *udp, uint32_t len)
+{
+	uint32_t spi;
+
+	static_assert(sizeof(spi) == NATT_MARKER_LEN, "in the same place");
+	if (unlikely(len < sizeof(*udp) + sizeof(spi)))
+		return false;
+	memcpy(&spi, udp + 1, sizeof(spi));
+	return likely(rte_be_to_cpu_16(udp->dgram_len) == len) && likely(spi != 0);
+}
+
+// Notes that a packet is processed as ESP in UDP.
+static inline void natt_note(struct worker *w, struct pkt *p)
+{
+	p->udp_port = p->ip.dst_port;
+	w->n_udp++;
+}
+
+// Whether a UDP packet that was received in clear for a port of ESP in UDP is processed as ESP: it
+// is not IKE. Notes that then. A packet for another host is recognized later, by its address.
 bool natt_classify(struct worker *w, struct pkt *p);
 
 // Whether a packet for a port of ESP in UDP is a NAT-keepalive for an SA.

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sort.h"
 
-#include <rte_udp.h>
-
 #include "error.h"
 #include "forward.h"
 #include "icmp.h"
 #include "input_check.h"
 #include "local.h"
-#include "natt.h"
 #include "reassemble.h"
 
-void sort_udp(struct worker *w, struct pkt *p)
+void sort_udp_unusual(struct worker *w, struct pkt *p)
 {
-	if (sort_may_be_sa(w, p) && natt_classify(w, p))
+	if (natt_classify(w, p))
 		sort_esp(w, p, pkt_ip(p), rte_pktmbuf_data_len(p->m),
 			(uint16_t)(p->ip.l4_off + sizeof(struct rte_udp_hdr)));
 	else
@@ -33,8 +30,7 @@ enum drop sort_v4_unusual(struct worker *w, struct pkt *p)
 			return DROP_NONE;
 		p->ip = ip_layout_v4(pkt_ip(p));
 	}
-	sort_upper(w, p, pkt_ip(p), rte_pktmbuf_data_len(p->m),
-		p->ip.proto == IPPROTO_ESP && sort_may_be_sa(w, p));
+	sort_upper(w, p, pkt_ip(p), rte_pktmbuf_data_len(p->m), sort_may_be_sa(w, p));
 	return DROP_NONE;
 }
 
@@ -88,7 +84,6 @@ enum drop sort_v6_unusual(struct worker *w, struct pkt *p)
 		}
 	}
 	if (d == DROP_NONE)
-		sort_upper(w, p, pkt_ip(p), rte_pktmbuf_data_len(p->m),
-			p->ip.proto == IPPROTO_ESP && sort_may_be_sa(w, p));
+		sort_upper(w, p, pkt_ip(p), rte_pktmbuf_data_len(p->m), sort_may_be_sa(w, p));
 	return d;
 }

@@ -4,11 +4,11 @@
 // reassembled first. Workers.
 #pragma once
 
-#include "worker.h"
+#include "natt.h"
 
-// For the functions below alone: UDP while an SA uses that; packets that are not plain, as
-// ipv4_plain_len() and ipv6_plain_len() define it.
-void sort_udp(struct worker *w, struct pkt *p);
+// For the functions below alone: UDP for a port of ESP in UDP that may be something else; packets
+// that are not plain, as ipv4_plain_len() and ipv6_plain_len() define it.
+void sort_udp_unusual(struct worker *w, struct pkt *p);
 enum drop sort_v4_unusual(struct worker *w, struct pkt *p);
 enum drop sort_v6_unusual(struct worker *w, struct pkt *p);
 
@@ -36,14 +36,30 @@ static inline bool sort_may_be_sa(const struct worker *w, const struct pkt *p)
 	return p->sa_in == NULL && !pkt_iface(w, p)->is_host;
 }
 
+// UDP that may be ESP, as sort_upper().
+static __rte_always_inline void sort_udp(
+	struct worker *w, struct pkt *p, const void *ip, uint32_t len)
+{
+	const uint16_t off = p->ip.l4_off;
+
+	if (likely(!snapshot_has_udp_port(w->snapshot, p->ip.dst_port))) {
+		burst_add(&w->transit, p);
+	} else if (likely(natt_is_esp(RTE_PTR_ADD(ip, off), len - off))) {
+		natt_note(w, p);
+		sort_esp(w, p, ip, len, (uint16_t)(off + sizeof(struct rte_udp_hdr)));
+	} else {
+		sort_udp_unusual(w, p);
+	}
+}
+
 // A packet of len octets at ip, whose layout is in p.
 static __rte_always_inline void sort_upper(
 	struct worker *w, struct pkt *p, const void *ip, uint32_t len, bool may_be_sa)
 {
 	if (p->ip.proto == IPPROTO_ESP && may_be_sa)
 		sort_esp(w, p, ip, len, p->ip.l4_off);
-	else if (unlikely(p->ip.proto == IPPROTO_UDP && w->natt))
-		sort_udp(w, p);
+	else if (unlikely(p->ip.proto == IPPROTO_UDP && w->natt) && may_be_sa)
+		sort_udp(w, p, ip, len);
 	else
 		burst_add(&w->transit, p);
 }
