@@ -15,9 +15,46 @@ static uint16_t tag_of(struct rte_mbuf *m)
 	return m->vlan_tci & VLAN_ID_MASK;
 }
 
+// Both link addresses, which a tag follows: as two words, which are moved at once.
+struct addrs {
+	uint64_t front;
+	uint32_t back;
+};
+
+static __rte_always_inline struct addrs addrs_read(const uint8_t *at)
+{
+	struct addrs a;
+
+	memcpy(&a.front, at, sizeof(a.front));
+	memcpy(&a.back, at + sizeof(a.front), sizeof(a.back));
+	return a;
+}
+
+static __rte_always_inline void addrs_write(uint8_t *at, struct addrs a)
+{
+	memcpy(at, &a.front, sizeof(a.front));
+	memcpy(at + sizeof(a.front), &a.back, sizeof(a.back));
+}
+
+// Removes the tag of a frame that has one, in one buffer. Returns its VLAN.
+static __rte_always_inline uint16_t tag_strip(struct rte_mbuf *m)
+{
+	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
+	const struct rte_vlan_hdr *tag =
+		(const struct rte_vlan_hdr *)(frame + sizeof(struct rte_ether_hdr));
+	const uint16_t vlan = rte_be_to_cpu_16(tag->vlan_tci) & VLAN_ID_MASK;
+
+	addrs_write(frame + sizeof(*tag), addrs_read(frame));
+	m->data_off = (uint16_t)(m->data_off + sizeof(*tag));
+	m->data_len = (uint16_t)(m->data_len - sizeof(*tag));
+	m->pkt_len -= (uint32_t)sizeof(*tag);
+	return vlan;
+}
+
 // Finds the VLAN of a frame, 0 without a tag, and removes the tag. A frame that ends inside its
 // Ethernet header is left to the pipeline, as one without a tag.
-static enum drop tag_remove(struct worker *w, struct rte_mbuf **m, uint16_t *vlan)
+static __rte_always_inline enum drop tag_remove(
+	struct worker *w, struct rte_mbuf **m, uint16_t *vlan)
 {
 	const struct rte_ether_hdr *eth;
 	uint32_t len;
@@ -37,44 +74,66 @@ static enum drop tag_remove(struct worker *w, struct rte_mbuf **m, uint16_t *vla
 	len = rte_pktmbuf_data_len(*m);
 	if (len < sizeof(*eth) || eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_VLAN))
 		return DROP_NONE;
-	if (len < sizeof(*eth) + sizeof(struct rte_vlan_hdr))
+	if (unlikely(len < sizeof(*eth) + sizeof(struct rte_vlan_hdr)))
 		return DROP_FRAME_SHORT;
-	rte_vlan_strip(*m);
-	*vlan = tag_of(*m);
+	*vlan = tag_strip(*m);
 	return DROP_NONE;
 }
 
-static enum drop receive(struct worker *w, const struct vlan_map *map, struct rte_mbuf **m)
+// Received frames of one port that follow each other: they are counted at once.
+struct received {
+	uint16_t port; // VLAN_NONE: none yet
+	uint32_t packets;
+	uint64_t bytes;
+};
+
+static __rte_always_inline void received_count(struct worker *w, const struct received *r)
+{
+	if (r->port == VLAN_NONE)
+		return;
+	w->vlan[r->port].rx_packets += r->packets;
+	w->vlan[r->port].rx_bytes += r->bytes;
+}
+
+static __rte_always_inline enum drop receive(
+	struct worker *w, const struct vlan_map *map, struct rte_mbuf **m, struct received *r)
 {
 	uint16_t vlan, port;
 	enum drop d = tag_remove(w, m, &vlan);
 
-	if (d != DROP_NONE)
+	if (unlikely(d != DROP_NONE))
 		return d;
 	port = atomic_load_explicit(&map->port[vlan], memory_order_acquire);
-	if (port == VLAN_NONE)
+	if (unlikely(port == VLAN_NONE))
 		return DROP_VLAN_UNKNOWN;
+	if (unlikely(port != r->port)) {
+		received_count(w, r);
+		*r = (struct received){.port = port};
+	}
 	(*m)->port = port;
-	w->vlan[port].rx_packets++;
-	w->vlan[port].rx_bytes += rte_pktmbuf_pkt_len(*m);
+	r->packets++;
+	r->bytes += rte_pktmbuf_pkt_len(*m);
 	return DROP_NONE;
 }
 
 uint16_t vlan_receive(
 	struct worker *w, const struct vlan_map *map, struct rte_mbuf *m[], uint16_t n)
 {
+	struct received r = {.port = VLAN_NONE};
 	uint16_t kept = 0;
 
 	for (uint16_t i = 0; i < n; i++) {
-		enum drop d = receive(w, map, &m[i]);
+		struct rte_mbuf *frame = m[i];
+		enum drop d = receive(w, map, &frame, &r);
 
 		if (likely(d == DROP_NONE)) {
-			m[kept++] = m[i];
+			m[kept++] = frame;
 			continue;
 		}
 		w->counters.rx++;
-		pkt_drop(w, &(struct pkt){.m = m[i]}, d);
+		pkt_drop(w, &(struct pkt){.m = frame}, d);
 	}
+	received_count(w, &r);
 	return kept;
 }
 
@@ -91,42 +150,64 @@ void vlan_remove_priority(struct rte_mbuf *m)
 	tag_of(m);
 }
 
-static enum drop tag_insert(struct worker *w, struct rte_mbuf **m, uint16_t vlan, bool by_device)
+// Puts a tag into a frame in one buffer of this gateway, with headroom for it.
+static __rte_always_inline void tag_put(struct rte_mbuf *m, uint16_t vlan)
+{
+	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *) - sizeof(struct rte_vlan_hdr);
+	const uint32_t tag = RTE_BE16(RTE_ETHER_TYPE_VLAN) | (uint32_t)rte_cpu_to_be_16(vlan) << 16;
+
+	static_assert(sizeof(tag) == sizeof(struct rte_vlan_hdr), "its type, and the VLAN");
+	addrs_write(frame, addrs_read(frame + sizeof(tag)));
+	memcpy(frame + 2 * sizeof(struct rte_ether_addr), &tag, sizeof(tag));
+	m->ol_flags &= ~RTE_MBUF_F_TX_VLAN;
+	m->data_off = (uint16_t)(m->data_off - sizeof(tag));
+	m->data_len = (uint16_t)(m->data_len + sizeof(tag));
+	m->pkt_len += (uint32_t)sizeof(tag);
+}
+
+static __rte_always_inline enum drop tag_insert(
+	struct worker *w, struct rte_mbuf **m, uint16_t vlan, bool by_device)
 {
 	enum drop d;
 
 	// Buffers of this gateway have headroom, unless their driver has used it. Some drivers need
 	// it as well.
-	if (unlikely(rte_pktmbuf_headroom(*m) < sizeof(struct rte_vlan_hdr))) {
+	if (unlikely(rte_pktmbuf_headroom(*m) < sizeof(struct rte_vlan_hdr)) ||
+		unlikely(!by_device && !buffer_is_ours(*m))) {
 		d = buffer_flatten(w, m);
 		if (d != DROP_NONE)
 			return d;
 	}
-	(*m)->vlan_tci = vlan;
-	if (by_device)
+	if (by_device) {
+		(*m)->vlan_tci = vlan;
 		(*m)->ol_flags |= RTE_MBUF_F_TX_VLAN;
-	else
-		rte_vlan_insert(m);
+	} else {
+		tag_put(*m, vlan);
+	}
 	return DROP_NONE;
 }
 
 uint16_t vlan_insert(struct worker *w, uint16_t port, uint16_t vlan, bool by_device,
 	struct rte_mbuf *m[], uint16_t n)
 {
+	uint64_t bytes = 0;
 	uint16_t kept = 0;
 
 	for (uint16_t i = 0; i < n; i++) {
-		uint32_t len = rte_pktmbuf_pkt_len(m[i]);
-		enum drop d = tag_insert(w, &m[i], vlan, by_device);
+		struct rte_mbuf *frame = m[i];
+		enum drop d = tag_insert(w, &frame, vlan, by_device);
 
 		if (unlikely(d != DROP_NONE)) {
-			pkt_drop(w, &(struct pkt){.m = m[i]}, d);
+			pkt_drop(w, &(struct pkt){.m = frame}, d);
 			continue;
 		}
-		w->vlan[port].tx_packets++;
-		w->vlan[port].tx_bytes += len;
-		m[kept++] = m[i];
+		bytes += rte_pktmbuf_pkt_len(frame);
+		m[kept++] = frame;
 	}
+	if (!by_device)
+		bytes -= kept * sizeof(struct rte_vlan_hdr);
+	w->vlan[port].tx_packets += kept;
+	w->vlan[port].tx_bytes += bytes;
 	return kept;
 }
 
