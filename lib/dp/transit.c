@@ -93,10 +93,11 @@ static __rte_noinline enum drop transit_tracked(struct worker *w, struct pkt *p,
 	struct flow_pkt *fp, struct flow_dir *own, const struct flow_decision *decision)
 {
 	const union flow_deciders by = decision->by;
-	struct decided_run run[2] = {{.packets = 0}};
+	struct decided_run run[2];
 	struct flow *f = flow_of_packet(own, fp);
 	enum drop d = DROP_NONE;
 
+	run[0] = (struct decided_run){.packets = 0};
 	if ((decision->shown & FLOW_SETTLED_TRANSLATED) == 0 ||
 		!flow_track_settled(own, fp, w->now_ms))
 		d = flow_track_unusual(w->flows, w->id, f, fp, w->now_ms);
@@ -179,30 +180,39 @@ enum drop transit_slow_begin(
 	return DROP_NONE;
 }
 
+// A packet for which there is a decision by now: an earlier one of its burst has caused it, or its
+// route is in another slot. f: its flow; NULL: it has none. STALE: there is none.
+static enum drop transit_decided(
+	struct worker *w, struct pkt *p, struct flow_pkt *fp, struct flow *f)
+{
+	struct flow_dir *own = f != NULL ? &f->dir[fp->dir] : NULL;
+	struct decided *none = decided_of_policy(w, 0);
+	struct decided_run run[2], *last = run;
+	struct flow_decision decision;
+	enum drop d;
+
+	if (!has_decision(w, w->snapshot->flow_generation, p, fp, &own, &decision, false, fp->v4))
+		return STALE;
+	run[0] = (struct decided_run){.packets = 0};
+	d = transit_fast_path(w, p, fp, own, &decision, none, &last, w->now_ms);
+	if (d == STALE && egress_find_again(w, p, flow_of_packet(own, fp), fp->dir, &decision))
+		d = transit_fast_path(w, p, fp, own, &decision, none, &last, w->now_ms);
+	if (d != STALE && last != run)
+		decided_run_count(w, last);
+	return d;
+}
+
 enum drop transit_slow_path(struct worker *w, struct pkt *p, struct flow_pkt *fp,
 	struct flow **flow, const struct policies *found)
 {
-	struct flow_decision decision;
-	struct decided_run run[2] = {{.packets = 0}}, *last = run;
-	struct decided *none = decided_of_policy(w, 0);
-	struct flow_dir *own;
 	struct flow *f = *flow;
 	enum drop d;
 
 	if (f != NULL && unlikely(!translate_fits(w, fp, f)))
 		return STALE;
-	own = f != NULL ? &f->dir[fp->dir] : NULL;
-	if (has_decision(w, w->snapshot->flow_generation, p, fp, &own, &decision, false, fp->v4)) {
-		d = transit_fast_path(w, p, fp, own, &decision, none, &last, w->now_ms);
-		if (d == STALE &&
-			egress_find_again(w, p, flow_of_packet(own, fp), fp->dir, &decision))
-			d = transit_fast_path(w, p, fp, own, &decision, none, &last, w->now_ms);
-		if (d != STALE) {
-			if (last != run)
-				decided_run_count(w, last);
-			return d;
-		}
-	}
+	d = transit_decided(w, p, fp, f);
+	if (d != STALE)
+		return d;
 	trace_note(w, p, TRACE_FLOW_NONE, (struct trace_fact){0});
 	w->by.all = 0;
 	d = f != NULL ? decide_known_flow(w, p, fp, found, f)

@@ -87,12 +87,20 @@ static void search_bucket(struct search *s, const struct bucket *b)
 								    memory_order_acquire)));
 }
 
+// Whether every holder may add flows, by the free entries: none has more flows than there are.
+static bool all_may_grow(const struct flow_table *t)
+{
+	return load(&t->n_filled) < (uint64_t)flow_pool_free(t) * FLOW_HOLDER_SHARE;
+}
+
 void flow_insert_prefetch(const struct flow_table *t, const struct flow_pkt *p)
 {
 	struct flow_index *x = flow_index(t);
 
-	prefetch_entries(t, flow_first_bucket(x, p->hash));
-	prefetch_entries(t, flow_second_bucket(x, p->hash));
+	if (!all_may_grow(t)) { // a flow may have to go
+		prefetch_entries(t, flow_first_bucket(x, p->hash));
+		prefetch_entries(t, flow_second_bucket(x, p->hash));
+	}
 	if (load(&t->source_limit) != 0)
 		flow_source_cells_prefetch(flow_source_cells(&t->sources, &p->key.addr[p->dir]));
 }

@@ -90,12 +90,13 @@ struct locked {
 
 static void locked_add(struct locked *l, struct bucket *b)
 {
-	unsigned int i = l->n;
+	unsigned int i;
 
-	for (; i > 0 && l->bucket[i - 1] >= b; i--)
-		if (l->bucket[i - 1] == b)
+	for (i = 0; i < l->n; i++)
+		if (l->bucket[i] == b)
 			return;
-	memmove(&l->bucket[i + 1], &l->bucket[i], (l->n++ - i) * sizeof(l->bucket[0]));
+	for (l->n++; i > 0 && l->bucket[i - 1] > b; i--)
+		l->bucket[i] = l->bucket[i - 1];
 	l->bucket[i] = b;
 }
 
@@ -207,16 +208,17 @@ static void entry_init(struct flow *f, const struct flow_pkt *p, uint32_t holder
 	f->key = p->key;
 	memset(f->tcp, 0, sizeof(f->tcp));
 	memset(f->scale, 0, sizeof(f->scale));
-	memset(f->dir, 0, sizeof(f->dir));
-	f->dir[0].key = f->dir[1].key = brief_of(&p->key, p->v4);
+	for (unsigned int dir = 0; dir < 2; dir++) {
+		memset(&f->dir[dir], 0, sizeof(f->dir[dir]));
+		f->dir[dir].key = brief_of(&p->key, p->v4);
+		atomic_store_explicit(&f->dir[dir].seen, now, memory_order_relaxed);
+	}
 	memset(f->syn, 0, sizeof(f->syn));
 	f->reported = 0;
 	store(&f->repeated, 0);
 	f->hash = p->hash;
 	f->holder = holder;
 	atomic_store_explicit(&f->created, now, memory_order_relaxed);
-	atomic_store_explicit(&f->dir[0].seen, now, memory_order_relaxed);
-	atomic_store_explicit(&f->dir[1].seen, now, memory_order_relaxed);
 }
 
 #define ASKER_OFF (offsetof(struct flow_key, asker) - offsetof(struct flow_key, port))
