@@ -42,13 +42,13 @@ def checksum(header):
     return ~(total + (total >> 16)) & 0xFFFF
 
 
-def udp(source, port, destination):
-    """A frame with a datagram of 64 octets."""
+def udp(source, port, destination, octets=64):
+    """A frame with an IP packet of that many octets."""
     source, destination = socket.inet_aton(source), socket.inet_aton(destination)
-    header = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 64, port, 0, 64, 17, 0, source, destination)
+    header = struct.pack("!BBHHHBBH4s4s", 0x45, 0, octets, port, 0, 64, 17, 0, source, destination)
     header = header[:10] + struct.pack("!H", checksum(header)) + header[12:]
     ether = bytes.fromhex("027063617000" "020000000001" "0800")  # the first is net_pcap's own
-    return ether + header + struct.pack("!4H", port, 9, 44, 0) + bytes(36)
+    return ether + header + struct.pack("!4H", port, 9, octets - 20, 0) + bytes(octets - 28)
 
 
 def frame(number):

@@ -202,6 +202,27 @@ def load(rows):
         yield line(f"{r['sas']:,}", f"{r['policies']:,}", *(f"{r[c]:.0f}" for c in columns))
 
 
+def latency(rows):
+    """At parts of the highest rate, and then while the control thread does something."""
+    waits = {"p50_us": "p50", "p99_us": "p99", "p999_us": "p99.9", "max_us": "max"}
+    machine = {"machine_p999_us": "machine p99.9", "machine_max_us": "max"}
+    titles = (*waits.values(), *machine.values(), "left out")
+
+    def figures(row):
+        yield from (f"{row[key]:.1f}" for key in (*waits, *machine))
+        yield f"{row['left_out']:.0f} %"
+
+    yield from head("", "octets", "workers", "`idle`", "of the highest rate", "Mpps", *titles)
+    for r in rows:
+        if "during" not in r:
+            yield line(r["dir"], r["size"], r["workers"], f"`{r['idle']}`", f"{r['load']} %", f"{r['mpps']:.2f}", *figures(r))
+    yield ""
+    yield from head("", "during", "in a second", "of the highest rate", *titles)
+    for r in rows:
+        if "during" in r:
+            yield line(r["dir"], r["during"], f"{r['per_s']:.0f}", f"{r['load']} %", *figures(r))
+
+
 def standby(rows):
     yield from head("SAs", "flows", "active MB", "standby MB", "part")
     for r in rows:
