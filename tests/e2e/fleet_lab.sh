@@ -425,10 +425,12 @@ others_stayed()
 }
 
 # By the lines of pings_since.
+lost_pings() { pings_since | awk '$3 > 0'; }
+
 lost_none()
 {
 	local lost g
-	lost=$(pings_since | awk '$3 > 0')
+	lost=$(lost_pings)
 	[[ -z $lost ]] || fail "$what: lost pings: $lost $(for g in a c d b; do echo "$g: $(ctl $g show drops)"; done) $(fleet_state)"
 }
 
