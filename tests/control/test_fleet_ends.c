@@ -158,7 +158,7 @@ static void a_stop_gives_up_all_numbers_of_others(void **state)
 	assert_int_equal(fleet_start(&desk), 0);
 	assert_int_equal(stop_n, 2);
 	assert_non_null(strstr(stop_values[1], "culvert 1 10 - 0\n"));
-	snprintf(last, sizeof(last), " %" PRIu64 "\nin ", used);
+	snprintf(last, sizeof(last), " %" PRIu64 "\n", used); // of the first line, the outbound one
 	assert_non_null(strstr(stop_values[1], last));
 	while (stop_n > 0)
 		free(stop_values[--stop_n]);
