@@ -5,7 +5,7 @@
 #include "number_block.h"
 #include "test.h"
 
-#define FLEETS 500
+#define FLEETS 100
 
 static uint64_t seed = 1;
 
