@@ -606,7 +606,7 @@ lab_exit()
 lab_diagnose()
 {
 	local g
-	for g in a b; do
+	for g in a b c d; do
 		[[ -e $lab_dir/$g.log ]] || continue
 		echo "--- gateway $g: log"
 		tail -n 100 "$lab_dir/$g.log"
