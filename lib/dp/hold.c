@@ -93,28 +93,36 @@ static void hold(struct worker *w, struct pkt *p, uint32_t roles, bool outside)
 	w->next_tick = 0;
 }
 
+// False: there is no room.
+static bool hold_in_one(struct worker *w, struct pkt *p, uint32_t roles, bool outside)
+{
+	struct rte_mbuf *const received = p->m;
+
+	if (!has_room(&w->hold, 1, outside) || buffer_chain(w, &p->m) != DROP_NONE)
+		return false;
+	p->framed &= p->m == received;
+	if (!has_room(&w->hold, p->m->nb_segs, outside))
+		return false;
+	hold(w, p, roles, outside);
+	return true;
+}
+
 // esp: the SA, of an ESP packet.
 static enum drop hold_refused(struct worker *w, struct pkt *p, const struct sa_in *esp)
 {
-	const bool outside = is_from_outside(w, p, esp != NULL);
-	struct rte_mbuf *const received = p->m;
 	// First: while the group is expected later than that, the number changes.
 	const uint32_t roles = dad_roles(w->dad);
 	bool again = false; // at once
 
-	if (!is_whole(w, p) || !has_room(&w->hold, 1, outside))
+	if (!is_whole(w, p))
 		return DROP_STANDBY;
 	if (!is_expected(w, p) && roles % 2 == 0) {
 		again = is_refused_no_more(w, p, esp);
 		if (!again)
 			return DROP_STANDBY;
 	}
-	if (buffer_chain(w, &p->m) != DROP_NONE)
+	if (!hold_in_one(w, p, roles, is_from_outside(w, p, esp != NULL)))
 		return DROP_STANDBY;
-	p->framed &= p->m == received;
-	if (!has_room(&w->hold, p->m->nb_segs, outside))
-		return DROP_STANDBY;
-	hold(w, p, roles, outside);
 	if (again)
 		w->hold.roles = roles - 1;
 	return DROP_NONE;
@@ -137,12 +145,14 @@ enum drop hold_instead_esp(struct worker *w, struct pkt *p, enum drop reason)
 	return reason;
 }
 
-// Whether a packet has to wait for held ones with its ends, or others with the same hash.
-static bool follows(const struct worker *w, const struct pkt *p)
+// Whether a packet has to wait for held ones with its ends, or others with the same hash. Of ESP
+// packets only those of an SA do: it would move the window past them.
+static bool follows(const struct worker *w, const struct pkt *p, const rte_be32_t *spi)
 {
 	const uint32_t ends = ends_of(w, p);
 
-	return (w->hold.ends[ends / 64] >> ends % 64 & 1) != 0;
+	return (w->hold.ends[ends / 64] >> ends % 64 & 1) != 0 && is_whole(w, p) &&
+	       (spi == NULL || snapshot_find_in(w->snapshot, *spi) != NULL);
 }
 
 void hold_followers(struct worker *w, struct burst *b, rte_be32_t spi[])
@@ -151,12 +161,14 @@ void hold_followers(struct worker *w, struct burst *b, rte_be32_t spi[])
 
 	for (uint16_t i = 0; i < b->n; i++) {
 		struct pkt *p = b->p[i];
-		const bool outside = is_from_outside(w, p, spi != NULL);
 
-		if (follows(w, p) && is_whole(w, p) && !buffer_is_large(w, p->m) &&
-			has_room(&w->hold, p->m->nb_segs, outside)) {
-			hold(w, p, w->hold.roles, outside);
-			continue;
+		if (follows(w, p, spi != NULL ? &spi[i] : NULL)) {
+			if (hold_in_one(w, p, w->hold.roles, is_from_outside(w, p, spi != NULL)))
+				continue;
+			if (spi != NULL) {
+				pkt_drop(w, p, DROP_STANDBY);
+				continue;
+			}
 		}
 		if (spi != NULL)
 			spi[kept] = spi[i];
@@ -203,7 +215,7 @@ bool hold_is_due(struct worker *w, uint64_t now)
 	hold->changing = roles % 2 == 1;
 	// Without room, later packets could not wait.
 	return may_pass(hold, roles) &&
-	       (roles != hold->roles || now >= hold->next || !has_room(hold, 1, false));
+	       (roles != hold->roles || now >= hold->next || !has_room(hold, RX_BURST_MAX, false));
 }
 
 // All held packets are evaluated again: packets that are held again are noted again.

@@ -53,8 +53,9 @@ void hold_begin(struct worker *w, uint64_t now);
 // Ends it before its time: the packets that are left are still held, and due.
 void hold_pause(struct worker *w);
 
-// While w->hold.changing: holds those packets of a burst, of which nothing but headers was looked
-// at, that may follow held ones, as far as there is room. spi: of w->esp, w->spi; else NULL.
+// While w->hold.changing: holds the packets of a burst, of which nothing but headers was looked at,
+// that may follow held ones. Without room ESP packets are dropped, as they would move the window of
+// their SA past the held ones, and others pass. spi: of w->esp, w->spi; else NULL.
 void hold_followers(struct worker *w, struct burst *b, rte_be32_t spi[]);
 
 // Dequeues the next of them, as many as a pass takes, into packets of the pass, and returns how

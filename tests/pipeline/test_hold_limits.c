@@ -8,7 +8,8 @@
 #include "expected_group.h"
 #include "hold.h"
 
-#define N HARNESS_HOLD_MAX
+#define N    HARNESS_HOLD_MAX
+#define ROOM (N - RX_BURST_MAX) // packets that leave room for a burst
 
 static void learn(uint16_t port, const char *text)
 {
@@ -142,31 +143,54 @@ static void test_once_in_a_millisecond(void **state)
 }
 
 // In a change, a packet that may pass before the held ones are evaluated again: one of others does,
-// of ESP also where there is no room for it.
+// of ESP also where there is room for less than a burst.
 static void test_followers(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
 	struct peer b = peer_new(g, "from-b"), c = peer_new(g, "from-c");
 	struct frame of_c = peer_seal_ip(&c, 1, numbered(1, "10.3.0.5", "10.1.0.5"));
-	struct frame f[N + 1];
+	struct frame f[ROOM + 1];
 
 	(void)state;
-	esp_in(f, &b, N + 1);
+	esp_in(f, &b, ROOM + 1);
 	group_set(g, DAD_EXPECTED);
 	expect_held(g, f, 10);
 	dad_roles_begin(harness_dad);
 	gateway_pass(g, NULL, 0);
 	group_sas_set(g, "to-b", "from-b", false);
 	gateway_expect_sent(g, &of_c, LAN);
-	expect_held(g, f + 10, N - 10);
-	gateway_pass(g, f + N, 1);
+	expect_held(g, f + 10, ROOM - 10);
+	gateway_pass(g, f + ROOM, 1);
+	gateway_pass(g, NULL, 0);
 	expect_drops(g, DROP_NONE, 0);
-	expect_all_sent(g, N + 1, LAN);
-	for (unsigned int i = 0; i < N + 1; i++)
+	expect_all_sent(g, ROOM + 1, LAN);
+	for (unsigned int i = 0; i < ROOM + 1; i++)
 		assert_int_equal(number_of(frame_packet(&g->sent[i])), i);
 	dad_roles_end(harness_dad);
 	peer_free(&b);
 	peer_free(&c);
+	gateway_free(g);
+}
+
+// Anybody can send these, from the addresses of the peer.
+static void test_followers_without_an_sa(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct peer b = peer_new(g, "from-b");
+	struct frame f[20];
+
+	(void)state;
+	esp_in(f, &b, 20);
+	group_set(g, DAD_EXPECTED);
+	expect_held(g, f, 10);
+	dad_roles_begin(harness_dad);
+	gateway_pass(g, NULL, 0);
+	for (unsigned int i = 10; i < 20; i++)
+		((struct rte_esp_hdr *)(frame_packet(&f[i]) + 20))->spi = RTE_BE32(0x99999999);
+	gateway_pass(g, f + 10, 10);
+	assert_int_equal(g->w->hold.n, 10);
+	dad_roles_end(harness_dad);
+	peer_free(&b);
 	gateway_free(g);
 }
 
@@ -274,6 +298,7 @@ int main(void)
 		group_test(test_from_outside),
 		group_test(test_once_in_a_millisecond),
 		group_test(test_followers),
+		group_test(test_followers_without_an_sa),
 		group_test(test_frozen),
 		group_test(test_complete_meanwhile),
 		group_test(test_share),
