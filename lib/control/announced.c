@@ -238,7 +238,8 @@ static void follow(struct control *c, uint64_t now_ms)
 	if (all.no_memory || to == NULL) {
 		free(to);
 	} else {
-		qsort(all.of, all.n, sizeof(all.of[0]), compare);
+		if (all.n > 0)
+			qsort(all.of, all.n, sizeof(all.of[0]), compare);
 		give(c, to, list_make(c, &all, to), now_ms);
 	}
 	free(all.of);

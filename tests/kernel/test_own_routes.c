@@ -74,6 +74,15 @@ ssize_t __wrap_recv(int fd, void *buffer, size_t size, int flags)
 	return m->nlmsg_len;
 }
 
+// The same with _FORTIFY_SOURCE, where the compiler does not know the size of the buffer.
+ssize_t __wrap___recv_chk(int fd, void *buffer, size_t size, size_t buffer_size, int flags);
+
+ssize_t __wrap___recv_chk(int fd, void *buffer, size_t size, size_t buffer_size, int flags)
+{
+	assert_true(size <= buffer_size);
+	return __wrap_recv(fd, buffer, size, flags);
+}
+
 static void run(const char *command)
 {
 	assert_int_equal(system(command), 0);
