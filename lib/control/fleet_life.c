@@ -180,8 +180,8 @@ static void registered(struct control *c, const struct etcd_result *r, uint64_t 
 	struct fleet *f = c->fleet;
 
 	f->registered = r->succeeded || (r->n_keys > 0 && r->keys[0].lease == f->lease);
-	if (!r->succeeded)
-		f->described[0] = '\0';
+	if (r->succeeded)
+		fleet_member_described(f);
 	f->named_twice = !f->registered;
 	f->revision = 0; // all groups are read
 	if (!f->registered)
@@ -290,8 +290,9 @@ static int result_take(
 
 	if (rc == 0 && question == FLEET_REGISTER)
 		registered(c, &r, now_ms);
-	if (question == FLEET_DESCRIBE && (rc < 0 || !r.succeeded)) {
-		c->fleet->described[0] = '\0';
+	if (question == FLEET_DESCRIBE && rc == 0 && r.succeeded) {
+		fleet_member_described(c->fleet);
+	} else if (question == FLEET_DESCRIBE) {
 		c->fleet->registered = rc < 0; // else its key has gone, or is another one's
 		c->fleet->try_ms = now_ms + RETRY_MS;
 	}
@@ -337,8 +338,6 @@ static void answer_take(struct control *c, char *text, const char *error, uint64
 	free(text);
 	if (text == NULL) {
 		snprintf(f->error, sizeof(f->error), "%s", error);
-		if (question == FLEET_DESCRIBE) // it may not have been done
-			f->described[0] = '\0';
 	} else if (rc < 0) {
 		snprintf(f->error, sizeof(f->error), "an answer of etcd cannot be read");
 	} else if (f->named_twice) {
@@ -398,8 +397,6 @@ void fleet_keep(struct control *c, uint64_t now_ms)
 		collect(c, now_ms);
 	} else if (f->asked != FLEET_NOTHING && etcd_take(f->etcd, &text, error)) {
 		free(text);
-		if (f->asked == FLEET_DESCRIBE)
-			f->described[0] = '\0';
 		f->asked = FLEET_NOTHING;
 		f->read_ms = 0;
 	}

@@ -43,10 +43,16 @@ bool fleet_member_is_described(const struct control *c)
 	return strcmp(c->fleet->described, value) == 0;
 }
 
+void fleet_member_described(struct fleet *f)
+{
+	memcpy(f->described, f->describing, sizeof(f->described));
+}
+
 char *fleet_member_text(struct control *c, enum fleet_question question)
 {
-	char key[FLEET_KEY_MAX], *value = c->fleet->described;
+	char key[FLEET_KEY_MAX], *value = c->fleet->describing;
 
+	c->fleet->described[0] = '\0'; // until the answer
 	fleet_member_key(c, key);
 	value_write(c, value);
 	return question == FLEET_REGISTER ? etcd_make_text(key, value, c->fleet->lease)

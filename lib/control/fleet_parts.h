@@ -26,18 +26,19 @@ struct fleet {
 	struct etcd *etcd;
 	enum fleet_question asked;
 	uint64_t asked_ms;
-	conf_name writing;                // the group that FLEET_REPLACE is about
-	int64_t lease;                    // of this process; 0: it has none
-	bool registered;                  // the key of this member has the lease,
-	char described[FLEET_MEMBER_MAX]; // and this value; "": it is not known
-	bool named_twice;                 // another process is this member
-	uint64_t keep_ms;                 // when the lease is renewed next,
-	uint64_t end_ms;                  // when it ends at the earliest,
-	uint64_t read_ms;                 // and keys are read next
-	uint64_t all_ms;                  // all of them are read next
-	uint64_t try_ms;                  // after a failure, nothing before
-	int64_t revision;                 // of etcd, as of the last read; 0: all keys are read
-	int64_t n_keys;                   // of groups, as of the last read
+	conf_name writing;                 // the group that FLEET_REPLACE is about
+	int64_t lease;                     // of this process; 0: it has none
+	bool registered;                   // the key of this member has the lease,
+	char described[FLEET_MEMBER_MAX];  // and this value; "": it is not known
+	char describing[FLEET_MEMBER_MAX]; // value that etcd was asked to give it last
+	bool named_twice;                  // another process is this member
+	uint64_t keep_ms;                  // when the lease is renewed next,
+	uint64_t end_ms;                   // when it ends at the earliest,
+	uint64_t read_ms;                  // and keys are read next
+	uint64_t all_ms;                   // all of them are read next
+	uint64_t try_ms;                   // after a failure, nothing before
+	int64_t revision;                  // of etcd, as of the last read; 0: all keys are read
+	int64_t n_keys;                    // of groups, as of the last read
 	uint64_t answered_ms; // when the last answer with keys was asked for; 0: it is not used
 	uint64_t keys_ms;     // the same, also if a transaction has failed since; 0: never
 	uint64_t kept_ms;     // the same of the last answer about the lease
@@ -68,6 +69,9 @@ const char *fleet_name_in(const char *key, const char *prefix);
 
 // Whether the key of this member has the value that it should, as far as is known.
 bool fleet_member_is_described(const struct control *c);
+
+// Etcd has done the last request of fleet_member_text().
+void fleet_member_described(struct fleet *f);
 
 // The request that makes the key of this member (FLEET_REGISTER), or changes its value
 // (FLEET_DESCRIBE), to be freed with free(). NULL: there is no memory.

@@ -128,10 +128,10 @@ void announced_routes_take(void)
 // The host's route to the same destination, if its interface is there; else a blackhole.
 static struct host_route route_to(const struct conf *conf, const struct ip_prefix *to)
 {
-	const struct host_route *lent = host_route_given(to);
+	const struct host_route *of_host = host_route_given(to);
 
-	if (lent != NULL && host_iface_index(lent->dev) != 0)
-		return *lent;
+	if (of_host != NULL && host_iface_index(of_host->dev) != 0)
+		return *of_host;
 	return (struct host_route){.to = *to, .where = conf_where_of(conf, "announce")};
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Routes of the kernel to networks that a routing daemon is to announce (lib/control/announced.h),
-// in the table main, with the protocol ROUTE_PROTOCOL_ANNOUNCED and the metric of the setting. A
-// route for a host to the same destination lends its next hop, so that programs of this machine
-// still reach it; else it is a blackhole: the gateway itself forwards by its own table.
+// in the table main, with the protocol ROUTE_PROTOCOL_ANNOUNCED and the metric of the setting. Each
+// has the next hop of a route for a host to the same destination, so that programs of this machine
+// still reach it. Without one it is a blackhole: the gateway itself forwards by its own table.
 #pragma once
 
 #include "conf.h"

@@ -210,14 +210,21 @@ static void test_between_roles(void **state)
 	assert_string_equal(desk_announced, "");
 }
 
+// An SA with a setting that policies or a tunnel find it by.
+static void ask_sa_to(const char *name, const char *direction, unsigned int spi,
+	const char *found_by, const char *remote)
+{
+	ask_add("sa add { name = \"ike.%s.%s\"; direction = \"%s\"; spi = \"0x%x\"; %s; "
+		"cipher = \"aes-128-gcm\"; "
+		"cipher_key = \"%08x101112131415161718191a1b1c1d1e1f\"; "
+		"local = \"192.0.2.1\"; remote = \"%s\"; }\n",
+		name, direction, direction, spi, found_by, spi, remote);
+}
+
 // An SA of the tunnel that routes lead into.
 static void ask_routed(const char *direction, unsigned int spi)
 {
-	ask_add("sa add { name = \"ike.t.%s\"; direction = \"%s\"; spi = \"0x%x\"; if_id = 7; "
-		"cipher = \"aes-128-gcm\"; "
-		"cipher_key = \"%08x101112131415161718191a1b1c1d1e1f\"; "
-		"local = \"192.0.2.1\"; remote = \"192.0.2.2\"; }\n",
-		direction, direction, spi, spi);
+	ask_sa_to("t", direction, spi, "if_id = 7", "192.0.2.2");
 }
 
 // A policy of IKE between networks of the same family, by the SAs with reqid 1.
@@ -231,11 +238,7 @@ static void ask_choice(const char *name, const char *remote)
 // An SA to a peer that is in no network of a port.
 static void ask_away(const char *direction, unsigned int spi)
 {
-	ask_add("sa add { name = \"ike.away.%s\"; direction = \"%s\"; spi = \"0x%x\"; reqid = 1; "
-		"cipher = \"aes-128-gcm\"; "
-		"cipher_key = \"%08x101112131415161718191a1b1c1d1e1f\"; "
-		"local = \"192.0.2.1\"; remote = \"198.51.100.2\"; }\n",
-		direction, direction, spi, spi);
+	ask_sa_to("away", direction, spi, "reqid = 1", "198.51.100.2");
 }
 
 // Those of IKE come and go with the SAs: of a policy, and of a tunnel that routes lead into.
