@@ -71,7 +71,7 @@ declare -A vrrp
 keepalived_start()
 {
 	sed -e "s|priority .*|priority $2|" \
-		-e "s|advert_int 0.1|advert_int $((${advertise-1} / 10)).$((${advertise-1} % 10))|" \
+		-e "s|advert_int 0.1|advert_int $((${advertise-10} / 10)).$((${advertise-10} % 10))|" \
 		-e "s|/usr/share/doc/culvert/examples/culvert-notify|$lab_dir/notify-$1|" \
 		-e "s|/run/culvert-notify|$lab_dir/vrrp-$1|" \
 		-e "s|/usr/sbin/culvertd -c .*|$lab_build/app/culvertd/culvertd -c $lab_dir/$1.conf|" \

@@ -60,8 +60,10 @@ page_commands()
 			;;
 		"enable --now keepalived")
 			# The kernel reports ended processes in the first network namespace alone. keepalived finds the daemon by
-			# its command line, which is the same on all machines. With other load it would miss messages.
-			sed -i -e '1i net_namespace page' -e "s|process /usr/sbin/culvertd|&-$page_here|" /etc/keepalived/keepalived.conf
+			# its command line, which is the same on all machines. A machine that has other things to do may be late by
+			# tenths of a second: the gateway that was active would be so again.
+			sed -i -e '1i net_namespace page' -e "s|process /usr/sbin/culvertd|&-$page_here|" \
+				-e 's|advert_int 0.1|advert_int 1|' /etc/keepalived/keepalived.conf
 			setsid nice -n -10 nsenter --net="/proc/$page_test/ns/net" keepalived -n -l -D \
 				</dev/null >/etc/culvert/keepalived.log 2>&1 &
 			echo $! >/etc/culvert/keepalived.pid
