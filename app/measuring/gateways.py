@@ -165,6 +165,11 @@ class Lab:
         for child in self.children:
             child.wait_for("culvertd: ready")
 
+    def warm_up(self, send):
+        """Neighbours and flows. send: a trial with few packets."""
+        self.ready()
+        send()
+
     def mac(self):
         """Destination of frames. A gateway on virtio-user answers only when testpmd is connected."""
         if self.children and self.options.transport == "virtio":

@@ -33,7 +33,8 @@ class Report:
     def title(self):
         o = self.options
         subject = " and ".join(i.split(":")[0] for i in o.instance) if o.instance else (
-            f"{o.transport}, {o.cipher}" + (f" {o.auth}" if o.auth != "none" else ""))
+            f"{o.transport}, {o.cipher}" + (f" {o.auth}" if o.auth != "none" else "")
+            + (f", {o.gateway}" if o.gateway else ""))
         cpus = "" if o.instance else f", gateways on CPU {' and '.join(map(str, o.gateway_cpus))}"
         return f"{o.way}: {subject}, {o.flows} flows, {o.seconds:g} s each; testpmd on CPU {o.generator_cpu}{cpus}"
 

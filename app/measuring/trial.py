@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from .gateways import Gateway, Lab
 from .latency import latency
 from .machine import Watch
+from .other import Other
 from .testpmd import Testpmd
 
 QUIET_S = 0.05
@@ -125,7 +126,7 @@ def search(probe, full, limit):
 
 def measure(options, size, vxlan, report):
     folder = tempfile.mkdtemp(prefix=f"culvert-{options.name}.")
-    lab, testpmd = Lab(options, folder, vxlan), None
+    lab, testpmd = (Other if options.gateway else Lab)(options, folder, vxlan), None
     try:
         if options.instance:
             lab.gateways = [Gateway(*instance.split(":")) for instance in options.instance]
@@ -135,8 +136,6 @@ def measure(options, size, vxlan, report):
         wires = (*lab.capture(size), send, receive)
         testpmd = Testpmd(options, folder, *wires)
         testpmd.begin()
-        lab.ready()
-
         watch = Watch(options.used_cpus, lambda: [child.process.pid for child in (testpmd.child, *lab.children)])
 
         def once(pace, seconds=options.seconds):
@@ -150,7 +149,7 @@ def measure(options, size, vxlan, report):
             report.row(size, vxlan, "search", result)
             return result
 
-        once(pace_of(10000), WARM_UP_S)  # neighbours, flows
+        lab.warm_up(lambda: once(pace_of(10000), WARM_UP_S))
         if options.rate:
             report.row(size, vxlan, "rate", once(pace_for(options.rate, once)))
             return
