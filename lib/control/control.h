@@ -18,6 +18,7 @@
 
 #include "build.h"
 #include "conf.h"
+#include "conf_digest.h"
 #include "dad.h"
 #include "flow_scan.h"
 #include "history.h"
@@ -231,6 +232,13 @@ struct announced {
 	uint64_t repeat_ms;  // and given to the kernel again
 };
 
+// See digests.h.
+struct config_digests {
+	char text[CONF_DIGESTS_MAX];
+	uint32_t generation; // of the snapshot that has that configuration,
+	uint64_t next_ms;    // and when another one may be looked at
+};
+
 // See member.h.
 struct control_member {
 	struct channel *channel;        // NULL: there is none
@@ -241,8 +249,6 @@ struct control_member {
 	unsigned int left, n_sas;       // how many are sent in any case, and of how many
 	struct member_changes *changes; // NULL: there is no channel
 	uint64_t peers_ms;              // endpoints of peers that have changed since are to be sent
-	uint32_t generation;            // of the snapshot whose configuration was compared last,
-	uint64_t digest_ms;             // and when another one may be
 	struct flow_scan scan;          // of the flows that are sent: see member_flows.h
 	uint64_t scan_begun_ms, scan_ms;    // when it has begun, and when it continues
 	uint64_t flows_sent, flows_ignored; // lines; lines of the other one that were not adopted
@@ -332,6 +338,7 @@ struct control {
 	struct ike_state ike;
 	struct tracing tracing;
 	struct pings pings;
+	struct config_digests digests;
 	struct control_member member;
 	struct revisions revisions;
 	struct flow_export *flow_export; // see flow_export.h; NULL: there was none yet

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "control.h"
+#include "message.h"
 
 // Makes the client of etcd, if the configuration has a fleet, before privileges are given up.
 // Returns 0, or -errno after a message.
@@ -64,6 +65,7 @@ struct fleet_member {
 	char version[32];
 	unsigned int weight; // 0: its value cannot be read
 	bool drains;
+	char config[PAIR_CONFIG_MAX]; // digests of its configuration; "": they are not known
 };
 
 bool fleet_member_at(const struct control *c, unsigned int i, struct fleet_member *m);

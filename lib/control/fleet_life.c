@@ -11,6 +11,7 @@
 
 #include "etcd_text.h"
 #include "event_log.h"
+#include "digests.h"
 #include "fleet_parts.h"
 #include "group.h"
 #include "log.h"
@@ -369,6 +370,7 @@ void fleet_tick(struct control *c, uint64_t now_ms)
 
 	if (f == NULL)
 		return;
+	digests_follow(c, now_ms);
 	asked = f->asked;
 	for (unsigned int i = 0; i < c->groups.n; i++)
 		fleet_group_yield(c, &c->groups.item[i], now_ms);

@@ -10,6 +10,9 @@
 
 #define FLEET_WEIGHT_MAX 1000 // as of the setting
 
+static_assert(FLEET_MEMBER_MAX >= 64 + CONF_NAME_MAX + CONF_DIGESTS_MAX &&
+		      PAIR_CONFIG_MAX >= CONF_DIGESTS_MAX,
+	"room for all digests");
 static_assert(FLEET_MEMBERS_MAX > NUMBER_FLEET_MEMBERS, "and some strangers");
 
 bool fleet_member_at(const struct control *c, unsigned int i, struct fleet_member *m)
@@ -28,11 +31,12 @@ unsigned int fleet_member_of(const struct fleet *f, int64_t lease)
 	return FLEET_NONE;
 }
 
-// "culvert 1 VERSION NAME WEIGHT serves|drains".
+// "culvert 1 VERSION NAME WEIGHT serves|drains KIND=DIGEST...".
 static void value_write(const struct control *c, char value[FLEET_MEMBER_MAX])
 {
-	snprintf(value, FLEET_MEMBER_MAX, "culvert 1 %.31s %s %u %s", c->version, c->conf->instance,
-		c->conf->fleet_weight, c->fleet->drains ? "drains" : "serves");
+	snprintf(value, FLEET_MEMBER_MAX, "culvert 1 %.31s %s %u %s %s", c->version,
+		c->conf->instance, c->conf->fleet_weight, c->fleet->drains ? "drains" : "serves",
+		c->digests.text);
 }
 
 bool fleet_member_is_described(const struct control *c)
@@ -80,12 +84,13 @@ static void member_read(struct fleet_member *m, const char *text)
 		line_word(&text, m->version, sizeof(m->version)) &&
 		line_word(&text, m->name, sizeof(m->name)) &&
 		line_number(&text, &weight, FLEET_WEIGHT_MAX) && weight > 0 &&
-		line_word(&text, word, sizeof(word)) && text == NULL) {
+		line_word(&text, word, sizeof(word)) && text != NULL &&
+		pair_config_read(m->config, text)) {
 		m->weight = (unsigned int)weight;
 		m->drains = strcmp(word, "drains") == 0;
 		return;
 	}
-	m->version[0] = m->name[0] = '\0';
+	m->version[0] = m->name[0] = m->config[0] = '\0';
 }
 
 // Also one whose text this version cannot read owns its groups as long as its lease.

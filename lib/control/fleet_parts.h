@@ -9,7 +9,7 @@
 #include "fleet_place.h"
 
 #define FLEET_KEY_MAX    160
-#define FLEET_MEMBER_MAX 128 // octets of the value of a member
+#define FLEET_MEMBER_MAX 640 // octets of the value of a member
 
 enum fleet_question {
 	FLEET_NOTHING,

@@ -5,16 +5,11 @@
 #include <string.h>
 
 #include "channel.h"
-#include "conf_digest.h"
+#include "digests.h"
 #include "event_log.h"
 #include "flow_adopt.h"
 #include "log.h"
 #include "member_changes.h"
-
-// The digests of ten thousand SAs take a while: they are made at most once a second, and take at
-// most a hundredth of the time.
-#define DIGEST_EVERY_MS 1000
-#define DIGEST_SHARE    100
 
 static_assert(PAIR_NAME_MAX >= CONF_NAME_MAX && PAIR_CONFIG_MAX >= CONF_DIGESTS_MAX,
 	"room for what is sent");
@@ -51,17 +46,10 @@ int member_start(struct control *c)
 
 static void config_follow(struct control *c, uint64_t now_ms)
 {
-	struct control_member *m = &c->member;
-	char text[CONF_DIGESTS_MAX];
-
-	if (m->generation == c->snapshot->generation || now_ms < m->digest_ms)
+	if (!digests_follow(c, now_ms))
 		return;
-	if (conf_digests_write(text, c->conf) == 0) {
-		channel_config_set(m->channel, text);
-		member_changes_digest(c);
-		m->generation = c->snapshot->generation;
-	}
-	m->digest_ms = now_ms + DIGEST_EVERY_MS + DIGEST_SHARE * (c->io->now_ms() - now_ms);
+	channel_config_set(c->member.channel, c->digests.text);
+	member_changes_digest(c);
 }
 
 int member_connect(struct control *c, int (*confine)(void *arg), void *arg)

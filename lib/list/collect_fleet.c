@@ -30,6 +30,14 @@ static bool other_at(const struct control *c, unsigned int i, struct fleet_membe
 	return false;
 }
 
+// Digests that another version cannot read are not compared.
+static void differing_fill(
+	struct fleet_view *v, const struct control *c, const struct fleet_member *m)
+{
+	if (m->config[0] != '\0')
+		pair_config_compare(v->differs, sizeof(v->differs), c->digests.text, m->config);
+}
+
 static void this_fill(struct fleet_view *v, const struct control *c)
 {
 	v->this = true;
@@ -60,5 +68,6 @@ bool collect_fleet(void *view, const struct control *c, unsigned int i)
 	groups_fill(v, c, &m);
 	snprintf(v->name, sizeof(v->name), "%s", m.name);
 	snprintf(v->version, sizeof(v->version), "%s", m.version);
+	differing_fill(v, c, &m);
 	return true;
 }

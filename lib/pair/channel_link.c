@@ -177,7 +177,7 @@ static bool on_config(struct channel *ch, const char *line)
 	bool right;
 
 	pthread_mutex_lock(&ch->lock);
-	right = pair_config_read(ch->peer.config, line);
+	right = pair_config_read(ch->peer.config, strchr(line, ' ') + 1);
 	pthread_mutex_unlock(&ch->lock);
 	return right;
 }

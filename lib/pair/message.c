@@ -50,25 +50,6 @@ static const char *value_of(const char *text, const char *name)
 										 : NULL;
 }
 
-// Words "KIND=DIGEST" with one blank in between.
-static bool config_is_right(const char *text)
-{
-	char word[PAIR_CONFIG_MAX];
-
-	if (*text == '\0')
-		return true;
-	if (strlen(text) >= PAIR_CONFIG_MAX)
-		return false;
-	while (text != NULL) {
-		const char *equals =
-			line_word(&text, word, sizeof(word)) ? strchr(word, '=') : NULL;
-
-		if (equals == NULL || equals == word || equals[1] == '\0')
-			return false;
-	}
-	return true;
-}
-
 // Takes "NAME=VALUE", whose value is a word, or a number.
 static bool value_word(const char **rest, const char *name, char *word, size_t size)
 {
@@ -105,11 +86,9 @@ bool pair_hello_read(struct pair_hello *h, const char *line)
 		return true;
 	if (!member_read(&rest, &h->member) ||
 		!value_word(&rest, "name", h->name, sizeof(h->name)) ||
-		!value_word(&rest, "version", h->version, sizeof(h->version)) || rest == NULL ||
-		!config_is_right(rest))
+		!value_word(&rest, "version", h->version, sizeof(h->version)) || rest == NULL)
 		return false;
-	strcpy(h->config, rest);
-	return true;
+	return pair_config_read(h->config, rest);
 }
 
 bool pair_alive_read(struct pair_alive *a, const char *line)
@@ -133,13 +112,21 @@ bool pair_beacon_read(struct pair_beacon *b, const char *line)
 	       value_number(&rest, "deaf", &b->deaf_ms, UINT32_MAX) && rest == NULL;
 }
 
-bool pair_config_read(char config[PAIR_CONFIG_MAX], const char *line)
+bool pair_config_read(char config[PAIR_CONFIG_MAX], const char *text)
 {
-	const char *p = line + strlen(words[MESSAGE_CONFIG]);
+	const char *rest = *text != '\0' ? text : NULL;
+	char word[PAIR_CONFIG_MAX];
 
-	if (!config_is_right(p))
+	if (strlen(text) >= PAIR_CONFIG_MAX)
 		return false;
-	strcpy(config, p);
+	while (rest != NULL) {
+		const char *equals =
+			line_word(&rest, word, sizeof(word)) ? strchr(word, '=') : NULL;
+
+		if (equals == NULL || equals == word || equals[1] == '\0')
+			return false;
+	}
+	strcpy(config, text);
 	return true;
 }
 

@@ -54,7 +54,9 @@ size_t pair_beacon_write(char *line, size_t size, const struct pair_beacon *b);
 bool pair_hello_read(struct pair_hello *h, const char *line);
 bool pair_alive_read(struct pair_alive *a, const char *line);
 bool pair_beacon_read(struct pair_beacon *b, const char *line);
-bool pair_config_read(char config[PAIR_CONFIG_MAX], const char *line);
+
+// Reads words "KIND=DIGEST" with one blank in between, or none. False: they are malformed.
+bool pair_config_read(char config[PAIR_CONFIG_MAX], const char *text);
 
 // Writes which kinds differ, with commas in between; a kind that one alone has, too. Empty if none
 // does.

@@ -119,7 +119,7 @@ static void members_write(FILE *out, unsigned int members)
 		unsigned int bit;
 		const char *key, *value;
 		int64_t lease;
-	} all[] = {{ME, "/culvert/members/1", "culvert 1 0.1 culvert 100 serves", LEASE},
+	} all[] = {{ME, "/culvert/members/1", "culvert 1 0.1 culvert 100 serves groups=0", LEASE},
 		{THEM, "/culvert/members/2", their_text, their_lease},
 		{UNREADABLE, "/culvert/members/3", third_text, STRANGER}};
 	const char *comma = "";
@@ -405,7 +405,7 @@ int fleet_desk_begin(void **state)
 	assert_int_equal(fleet_start(&desk), 0);
 	assert_int_equal(fleet_connect(&desk, NULL, NULL), 0);
 	revision = 10;
-	their_text = "culvert 1 0.1 other 100 serves";
+	their_text = "culvert 1 0.1 other 100 serves groups=0";
 	their_lease = OTHER;
 	third_text = "culvert 2 more";
 	their_group = NULL;

@@ -108,7 +108,7 @@ static void it_keeps_a_group_whose_next_owner_drains(void **state)
 
 	(void)state;
 	ready = move_leave();
-	their_text = "culvert 1 0.1 other 100 drains";
+	their_text = "culvert 1 0.1 other 100 drains groups=0";
 	assert_true(is_replaced_in(1000, ME | THEM, ready));
 	check_asked("culvert 1 4 culvert 7\nout");
 	assert_int_equal(group()->role, CONF_ACTIVE);
@@ -226,7 +226,7 @@ static void two_groups_are_given_up_for_two_members(void **state)
 
 	(void)state;
 	fleet_reload(FLEET_OF(THEIRS), "");
-	third_text = "culvert 1 0.1 third 100 serves";
+	third_text = "culvert 1 0.1 third 100 serves groups=0";
 	take();
 	no_writes();
 	their_group = "culvert 1 1 culvert 7\n";
@@ -248,7 +248,7 @@ static void a_group_that_was_given_up_counts_for_the_next_one(void **state)
 	(void)state;
 	fleet_reload(FLEET_OF(THEIRS), "");
 	their_group = "culvert 1 1 - 0\nready other 9\n";
-	third_text = "culvert 1 0.1 third 100 serves";
+	third_text = "culvert 1 0.1 third 100 serves groups=0";
 	take();
 	no_writes();
 	assert_true(fleet_drain_group(&desk, "main", &why));

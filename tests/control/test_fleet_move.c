@@ -307,7 +307,7 @@ static void a_group_stays_if_no_other_member_takes_it(void **state)
 	const char *why;
 
 	(void)state;
-	their_text = "culvert 1 0.1 other 100 drains";
+	their_text = "culvert 1 0.1 other 100 drains groups=0";
 	take();
 	while (is_replacing())
 		reply_replaced(true, taken);
@@ -323,7 +323,7 @@ static void check_rebalance(const char *fleet, unsigned int after_s)
 	take();
 	while (is_replacing())
 		reply_replaced(true, taken);
-	their_text = "culvert 1 0.1 other 200 serves"; // as of now
+	their_text = "culvert 1 0.1 other 200 serves groups=0"; // as of now
 	if (after_s == 0) {
 		assert_false(is_replaced_in(100000, ME | THEM, taken));
 		return;
@@ -357,7 +357,7 @@ static void the_fullest_member_moves_first(void **state)
 	fleet_reload(FLEET_OF("", THEIRS), "");
 	their_group = "culvert 1 1 other 9\n";
 	take();
-	third_text = "culvert 1 0.1 third 200 serves"; // as of now
+	third_text = "culvert 1 0.1 third 200 serves groups=0"; // as of now
 	assert_false(is_replaced_in(30300, ME | THEM | UNREADABLE, taken));
 	assert_true(is_replaced_in(1000, ME | THEM | UNREADABLE, taken));
 }
@@ -381,7 +381,7 @@ static void a_group_that_was_ordered_stays(void **state)
 	const char *why;
 
 	(void)state;
-	their_text = "culvert 1 0.1 other 200 serves";
+	their_text = "culvert 1 0.1 other 200 serves groups=0";
 	join();
 	reply_keys(ME | THEM, value);
 	assert_true(fleet_order(&desk, "main", CONF_ACTIVE, &why));
@@ -390,7 +390,7 @@ static void a_group_that_was_ordered_stays(void **state)
 	reply_replaced(true, own);
 	assert_int_equal(group()->role, CONF_ACTIVE);
 	assert_false(is_replaced_in(60000, ME | THEM, own));
-	their_text = "culvert 1 0.1 other 201 serves"; // until members change
+	their_text = "culvert 1 0.1 other 201 serves groups=0"; // until members change
 	assert_true(is_replaced_in(35000, ME | THEM, own));
 	check_asked("next other 9\n");
 	free(own);
@@ -401,7 +401,7 @@ static void a_group_that_was_ordered_stays(void **state)
 static void a_free_group_is_for_the_member_with_less_load(void **state)
 {
 	(void)state;
-	their_text = "culvert 1 0.1 other 200 serves";
+	their_text = "culvert 1 0.1 other 200 serves groups=0";
 	join();
 	reply_keys(ME | THEM, NULL);
 	assert_false(is_replaced_in(300, ME | THEM, NULL));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Values of a group that a member of a fleet refuses: damaged ones, those of another configuration,
 // and older ones than it has seen.
+#include "collect.h"
 #include "fleet_desk.h"
 
 #define BLOCK NUMBER_BLOCK_FLEET
@@ -224,6 +225,62 @@ static void the_owner_writes_a_damaged_value_again(void **state)
 	assert_int_equal(group()->role, CONF_ACTIVE);
 }
 
+// --- configurations of members ---
+
+static void check_differs(unsigned int row, const char *lists)
+{
+	struct fleet_view v;
+
+	assert_true(collect_fleet(&v, &desk, row));
+	assert_string_equal(v.differs, lists);
+}
+
+static void lists_that_differ_are_shown(void **state)
+{
+	char *text, *value;
+
+	(void)state;
+	tick();
+	assert_non_null(strstr(desk.digests.text, "groups="));
+	assert_true(asprintf(&text, "culvert 1 0.1 other 100 serves %s", desk.digests.text) > 0);
+	their_text = text;
+	join();
+	reply_keys(ME | THEM | UNREADABLE, NULL);
+	check_differs(0, "");
+	check_differs(1, "");
+	check_differs(2, ""); // it cannot be read
+	fleet_reload(
+		"fleet = { member = 1; endpoints = [ \"http://10.9.0.1:2379\" ]; };\n"
+		"groups = ( { name = \"main\"; addresses = [ \"192.0.2.1\" ]; weight = 2; } );\n",
+		"");
+	desk_now += 1000; // not every change is looked at at once
+	value = description_asked();
+	assert_non_null(strstr(value, "culvert 100 serves "));
+	assert_non_null(strstr(value, desk.digests.text));
+	check_differs(1, "groups");
+	free(value);
+	free(text);
+}
+
+static void digests_that_cannot_be_read_are_those_of_another_version(void **state)
+{
+	static const char *const texts[] = {
+		"", " ", " groups", " groups=", " =1", " groups=1  sas=2"};
+	struct fleet_view v;
+	char text[64];
+
+	(void)state;
+	join();
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		snprintf(text, sizeof(text), "culvert 1 0.1 other 100 serves%s", texts[i]);
+		their_text = text;
+		reply_keys(ME | THEM, NULL);
+		assert_true(collect_fleet(&v, &desk, 1));
+		assert_string_equal(v.version, "");
+		assert_int_equal(v.weight, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -239,6 +296,8 @@ int main(void)
 		fleet_test(values_are_refused),
 		fleet_test(a_transaction_compares_the_value),
 		fleet_test(the_owner_writes_a_damaged_value_again),
+		fleet_test(lists_that_differ_are_shown),
+		fleet_test(digests_that_cannot_be_read_are_those_of_another_version),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -54,9 +54,10 @@ static void alive(const char *line)
 static void config(const char *line)
 {
 	char text[PAIR_CONFIG_MAX];
+	const char *words = strchr(line, ' ') + 1;
 
-	if (pair_config_read(text, line))
-		assert_string_equal(text, strchr(line, ' ') + 1);
+	if (pair_config_read(text, words))
+		assert_string_equal(text, words);
 }
 
 static void beacon(const char *line)
