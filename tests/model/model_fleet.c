@@ -86,7 +86,7 @@ static const struct scenario {
 	{.takes = 1, .uses = 1, .edits = 1},
 	{.uses = 1, .leases = 1, .edits = 1},
 	{.takes = 1, .uses = 1, .deletes = 1},
-	{.uses = 1, .kills = 1, .deletes = 1},
+	{.uses = 1, .kills = 1, .leases = 1, .deletes = 1},
 };
 
 struct version {

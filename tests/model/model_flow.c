@@ -211,7 +211,8 @@ static void act(enum act act, uint8_t proto, uint32_t *learnt)
 {
 	switch (act) {
 	case REMOVE:
-		model->removed += flow_unlink(table, &model->worker, &model->flow, 1);
+		model->removed +=
+			flow_unlink(table, &model->worker, &model->flow, FLOW_END_FORCED, 1);
 		break;
 	case DECIDE_1:
 	case DECIDE_1_CLEAR:
