@@ -289,6 +289,8 @@ static char *value_text(struct control *c, struct owned_group *g, bool stop)
 	if (out == NULL)
 		return NULL;
 	value_head(c, g, stop, &v);
+	if (g->role == CONF_STANDBY && v.lease != 0)
+		fleet_numbers_expect_leaps(c, conf_of(c, g));
 	fleet_value_write(out, &v);
 	g->fleet.lines = fleet_numbers_write(c, conf_of(c, g), out);
 	if (fclose(out) == 0)

@@ -8,6 +8,7 @@
 #include "fleet_parts.h"
 #include "fleet_value.h"
 #include "frozen.h"
+#include "ike_tables.h"
 #include "numbers.h"
 
 // How far ahead of the traffic bounds are: outbound whole blocks, for a quarter of an hour without
@@ -64,6 +65,16 @@ static uint64_t at(const struct sa *sa)
 	return RTE_MAX(used, out ? beyond(sa) : sa->record->left_out);
 }
 
+// Whether an SA that continues after a move is further ahead than a peer takes for the next block:
+// this member was killed before, and leaves out all numbers that it had reserved. The peer then
+// leaps.
+static bool seems_to_take_over(const struct sa_out *sa)
+{
+	uint64_t from = sa->sa.record->left_out, at = sa_out_seq(sa);
+
+	return from > 0 && !sa->has_taken_over && at > from && at - from > NUMBER_NOTICED_ESN;
+}
+
 // The number to which bounds have to reach, if this part of the numbers ahead is left: 1 is all.
 static uint64_t reach(const struct sa *sa, unsigned int part)
 {
@@ -71,7 +82,7 @@ static uint64_t reach(const struct sa *sa, unsigned int part)
 	uint64_t end = end_of(sa), from = RTE_MIN(at(sa), end), number;
 
 	if (sa->opt.direction == SA_IN)
-		return from + RTE_MIN(AHEAD_IN / part, end - from);
+		return from + RTE_MIN(AHEAD_IN / part + sa->record->leap, end - from);
 	number = number_own_after(&out->blocks, from, out_ahead(sa) / part);
 	return RTE_MIN(part == 1 ? number_block_end(&out->blocks, number) : number, end);
 }
@@ -120,6 +131,27 @@ bool fleet_numbers_due(struct control *c, const struct conf_group *g, unsigned i
 			return true;
 	}
 	return n != lines;
+}
+
+// A peer that leaps does so at once, before etcd could have a bound above that.
+void fleet_numbers_expect_leaps(struct control *c, const struct conf_group *g)
+{
+	const struct spd *spd = c->snapshot->spd;
+	unsigned int i = 0;
+	struct sa *sa;
+
+	while ((sa = next_of(c, g, &i)) != NULL)
+		sa->record->leap = 0;
+	for (i = 0; i < spd_count(spd); i++) {
+		const struct spd_policy *p = spd_at(spd, i);
+		struct sa_in *in;
+
+		if (p->out == NULL || !conf_group_has(g, &p->out->sa.opt.local) ||
+			!seems_to_take_over(p->out))
+			continue;
+		for (unsigned int k = 0; (in = policy_receiver(c, p, k)) != NULL; k++)
+			in->sa.record->leap = NUMBER_LEAP_ESN;
+	}
 }
 
 unsigned int fleet_numbers_write(struct control *c, const struct conf_group *g, FILE *out)
@@ -268,9 +300,11 @@ void fleet_numbers_begin(struct control *c, const struct conf_group *g)
 		} else {
 			out_continue(sa_out_of(sa));
 			// A peer that has received nothing would not notice the first takeover.
-			sa_out_of(sa)->has_taken_over |= sa->record->learnt == 0;
+			sa_out_of(sa)->has_taken_over |=
+				sa->record->learnt == 0 || seems_to_take_over(sa_out_of(sa));
 		}
 		sa->record->before = sa_numbers_used(sa); // left-out numbers were not used
+		sa->record->leap = 0;
 	}
 }
 

@@ -32,6 +32,10 @@ extern const char fleet_numbers_fewer[]; // this member has one more, or it was 
 const char *fleet_numbers_check(
 	struct control *c, const struct conf_group *g, const char *lines, bool own);
 
+// Before a member writes that it is the owner of a group that was given up: bounds of SAs whose
+// peers will leap for that reach beyond it.
+void fleet_numbers_expect_leaps(struct control *c, const struct conf_group *g);
+
 // Takes the lines of a value that are good: of this member its bounds, up to which it may send. Of
 // another: exact if it has given the group up.
 void fleet_numbers_hold(struct control *c, const struct conf_group *g, const char *lines);

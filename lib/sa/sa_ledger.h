@@ -54,6 +54,7 @@ struct sa_record {
 	uint64_t follow_ms;   // outbound: from when on an active SA may continue after these,
 	uint64_t wait_ms;     // and how much later again
 	uint64_t checked;     // of a fleet: the check of a value that has found it last
+	uint64_t leap;        // inbound, of a fleet: numbers that the peer leaves out at a takeover
 	uint64_t sure_ms;     // from when on all reports of the other one are known; 0: not yet
 };
 

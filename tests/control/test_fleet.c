@@ -151,6 +151,40 @@ static void a_window_that_was_given_up_continues_exactly(void **state)
 	free(own);
 }
 
+// A member that was killed continues after all numbers that it had reserved: so far ahead that the
+// peer of a group which moves here takes that for a takeover, and leaps. The bound waits for it.
+static void check_bound_after_a_move(uint64_t reserved, uint64_t ahead)
+{
+	struct sa_out *sa = desk_sa_out("out-6");
+	char *value = value_of("-", 0, 5, 3 * BLOCK, 1000, 77);
+
+	join();
+	sa_out_block_set(sa, reserved);
+	reply_keys(ME | THEM, value);
+	assert_true(is_replaced_in(3000, ME | THEM, value));
+	free(value);
+	taken = value_asked();
+	reply_replaced(true, taken);
+	assert_int_equal(replay_top(window()), 77);
+	assert_int_equal(replay_end(window()), 77 + ahead);
+}
+
+static void a_leap_of_the_peer_is_expected(void **state)
+{
+	(void)state;
+	check_bound_after_a_move(4 * TURN, AHEAD + NUMBER_LEAP_ESN);
+	assert_true(desk_sa_out("out-6")->has_taken_over); // it is shown to the peer
+	assert_true(replay_commit(window(), 78 + NUMBER_LEAP_ESN));
+	assert_false(is_replaced_in(3000, ME | THEM, taken));
+}
+
+static void no_leap_is_expected_after_a_next_block(void **state)
+{
+	(void)state;
+	check_bound_after_a_move(TURN, AHEAD);
+	assert_false(desk_sa_out("out-6")->has_taken_over);
+}
+
 static void it_is_given_up_by_command(void **state)
 {
 	const char *why;
@@ -349,6 +383,8 @@ int main(void)
 		fleet_test(more_numbers_are_asked_for_in_time),
 		fleet_test(a_living_owner_is_left_alone),
 		fleet_test(a_window_that_was_given_up_continues_exactly),
+		fleet_test(a_leap_of_the_peer_is_expected),
+		fleet_test(no_leap_is_expected_after_a_next_block),
 		fleet_test(it_is_given_up_by_command),
 		fleet_test(the_member_that_loses_is_silent),
 		fleet_test(an_order_that_cannot_be_done_ends),
