@@ -11,7 +11,7 @@
 static bool picks_up(const struct flow_table *t)
 {
 	return atomic_load_explicit(&t->pick_up, memory_order_relaxed) ||
-	       atomic_load_explicit(&t->taken_over, memory_order_relaxed);
+	       flow_table_has_taken_over(t);
 }
 
 static uint32_t begin_tcp(const struct flow_table *t, const struct flow_pkt *p)
@@ -23,6 +23,16 @@ static uint32_t begin_tcp(const struct flow_table *t, const struct flow_pkt *p)
 	if (flags == RTE_TCP_ACK_FLAG && picks_up(t))
 		return FLOW_TCP_PICKED_UP | FLOW_PICKED_UP;
 	return 0;
+}
+
+// A reply is to a request that the gateway has not seen: before a takeover the other one may have.
+static uint32_t begin_icmp(const struct flow_table *t, const struct flow_pkt *p)
+{
+	const bool asker = p->dir == 1 ? !p->icmp_reply : p->icmp_reply;
+
+	if (p->icmp_reply && !flow_table_has_taken_over(t))
+		return 0;
+	return FLOW_ICMP_NEW | (asker ? FLOW_INITIATOR : 0);
 }
 
 uint32_t ct_begin(const struct flow_table *t, const struct flow_pkt *p, enum drop *reason)
@@ -44,7 +54,7 @@ uint32_t ct_begin(const struct flow_table *t, const struct flow_pkt *p, enum dro
 	case IPPROTO_ICMP:
 	case IPPROTO_ICMPV6:
 		*reason = DROP_CT_INVALID; // an answer to nothing
-		return p->icmp_reply ? 0 : FLOW_ICMP_NEW | initiator;
+		return begin_icmp(t, p);
 	default:
 		return FLOW_OTHER_NEW | initiator;
 	}

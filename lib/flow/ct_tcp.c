@@ -39,16 +39,11 @@ bool ct_tcp_is_possible(uint32_t word)
 	return flow_word_state(word) == tcp_state(word | FLOW_LEARNING);
 }
 
-static bool has_taken_over(const struct flow_table *t)
-{
-	return atomic_load_explicit(&t->taken_over, memory_order_relaxed);
-}
-
 // The word without FLOW_LEARNING, if both directions have been seen here and no packets that the
 // other gateway has forwarded are acknowledged any more.
 static uint32_t learning_end(const struct flow_table *t, uint32_t word)
 {
-	if ((word & BOTH(FLOW_ACK)) != BOTH(FLOW_ACK) || has_taken_over(t))
+	if ((word & BOTH(FLOW_ACK)) != BOTH(FLOW_ACK) || flow_table_has_taken_over(t))
 		return word;
 	return word & ~FLOW_LEARNING;
 }
@@ -340,7 +335,7 @@ static enum drop on_rst(
 	}
 	// Nothing to compare with; or it answers an acknowledgement of an old connection
 	// (RFC 9293 3.5.1).
-	if (!other_known || (word & FLOW_UNCHECKED) != 0 || has_taken_over(t))
+	if (!other_known || (word & FLOW_UNCHECKED) != 0 || flow_table_has_taken_over(t))
 		return DROP_NONE;
 	return p->seq - w.left <= w.right - w.left ? DROP_NONE : DROP_TCP_RESET;
 }
@@ -407,7 +402,7 @@ static bool learning_begin(struct flow_table *t, struct flow *f, uint32_t *word)
 	const uint32_t next =
 		(*word & ~(BOTH(FLOW_SYN) | BOTH(FLOW_ACK))) | FLOW_LEARNING | FLOW_REPLIED;
 
-	if (!has_taken_over(t) || !ct_word_change(t, f, word, next))
+	if (!flow_table_has_taken_over(t) || !ct_word_change(t, f, word, next))
 		return false;
 	*word = next;
 	return true;

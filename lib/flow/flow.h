@@ -125,8 +125,9 @@ size_t flow_table_memory(const struct flow_params *p);
 void flow_table_configure(struct flow_table *t, const struct flow_config *c);
 
 // After this gateway has become active in a group, for as long as on is set: an open TCP connection
-// without a flow is tracked, whatever the configuration has, and windows of known ones are learnt
-// again if a segment does not fit, since the other gateway has forwarded the ones before.
+// without a flow is tracked, whatever the configuration has, and so is a reply of ICMP, unless
+// rules translate it; and windows of known ones are learnt again if a segment does not fit, since
+// the other gateway has forwarded the ones before.
 void flow_table_take_over(struct flow_table *t, bool on);
 
 // Counters, summed over all workers.

@@ -447,7 +447,8 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, struct flow_pkt
 	uint32_t word = ct_begin(t, p, &reason), place = 0;
 	int rc;
 
-	if (word == 0)
+	// The ends of a request before its translation are not known.
+	if (word == 0 || (translation != NULL && p->icmp_reply))
 		return flow_refuse(w, reason);
 	if (limit != 0 && flow_source_cells_count(
 				  flow_source_cells(&t->sources, &p->key.addr[p->dir])) >= limit)

@@ -414,6 +414,12 @@ void flow_redecide_entry(const struct flow_table *t, const struct flow_worker *w
 bool flow_matches(const struct flow_table *t, const struct flow *f, uint32_t word,
 	const struct flow_filter *filter);
 
+// As of flow_table_take_over().
+static inline bool flow_table_has_taken_over(const struct flow_table *t)
+{
+	return atomic_load_explicit(&t->taken_over, memory_order_relaxed);
+}
+
 // ct.c. The first word of the flow that a packet begins; 0 with the reason if it cannot.
 uint32_t ct_begin(const struct flow_table *t, const struct flow_pkt *p, enum drop *reason);
 // ct_tcp.c. Whether the word of a flow of TCP that is adopted has the state that follows from its

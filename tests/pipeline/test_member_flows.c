@@ -171,12 +171,11 @@ static void test_ports(void **state)
 	pair_end();
 }
 
-// A reply from the other end of a tunnel.
-static struct frame out_of_tunnel(struct member *m, uint64_t seq)
+// From the other end of a tunnel.
+static struct frame out_of_tunnel(struct member *m, uint64_t seq, struct ipv4 inner)
 {
 	struct peer peer = peer_new(m->g, "from-b");
-	struct frame f = peer_seal_ip(
-		&peer, seq, (struct ipv4)FROM_TO("10.2.0.5", CLIENT, .sport = 53, .dport = 4000));
+	struct frame f = peer_seal_ip(&peer, seq, inner);
 
 	peer_free(&peer);
 	return f;
@@ -184,6 +183,7 @@ static struct frame out_of_tunnel(struct member *m, uint64_t seq)
 
 static void test_tunnel(void **state)
 {
+	const struct ipv4 udp = FROM_TO("10.2.0.5", CLIENT, .sport = 53, .dport = 4000);
 	struct frame out =
 		ends_frame(LAN, IPPROTO_UDP, (struct ends){CLIENT, 4000, "10.2.0.5", 53});
 	struct frame in;
@@ -195,15 +195,54 @@ static void test_tunnel(void **state)
 	both_wait(3);
 	report(&a, &b);
 	assert_int_equal(flow_count(b.g->flows), 0); // not answered
-	in = out_of_tunnel(&b, 1);
+	in = out_of_tunnel(&b, 1, udp);
 	gateway_expect_drop(b.g, &in, DROP_RULE_DROP);
-	in = out_of_tunnel(&a, 1);
+	in = out_of_tunnel(&a, 1, udp);
 	gateway_expect_sent(a.g, &in, LAN);
 	report(&a, &b);
 	assert_int_equal(flow_count(b.g->flows), 1);
-	in = out_of_tunnel(&b, 2);
+	in = out_of_tunnel(&b, 2, udp);
 	gateway_expect_sent(b.g, &in, LAN);
 	gateway_expect_sent(b.g, &out, WAN);
+	pair_end();
+}
+
+// The former gateway has sent the request on, and has not reported that yet, or is of a fleet.
+static void test_reply_after_a_takeover(void **state)
+{
+	const struct ipv4 echo_reply = FROM_TO("10.2.0.5", CLIENT, .proto = IPPROTO_ICMP);
+	const struct ipv4 other = FROM_TO("10.2.0.6", CLIENT, .proto = IPPROTO_ICMP);
+	struct frame echo = frame_ip(LAN,
+		(struct ipv4)FROM_TO(CLIENT, "10.2.0.5", .proto = IPPROTO_ICMP, .icmp_type = 8));
+	struct frame in;
+
+	(void)state;
+	pair_begin("");
+	take_over(&b, &a);
+	in = out_of_tunnel(&b, 1, echo_reply);
+	gateway_expect_sent(b.g, &in, LAN);
+	assert_int_equal(flow_only(b.g).state, FLOW_ICMP_REPLIED);
+	gateway_expect_sent(b.g, &echo, WAN);
+	in = out_of_tunnel(&b, 2, echo_reply);
+	gateway_expect_sent(b.g, &in, LAN);
+	assert_int_equal(flow_count(b.g->flows), 1);
+	flow_table_take_over(b.g->flows, false);
+	in = out_of_tunnel(&b, 3, other);
+	gateway_expect_drop(b.g, &in, DROP_CT_INVALID);
+	in = out_of_tunnel(&b, 4, echo_reply);
+	gateway_expect_sent(b.g, &in, LAN);
+	pair_end();
+}
+
+// The ends that its request had are not known.
+static void test_translated_reply_after_a_takeover(void **state)
+{
+	struct frame f = ends_frame(LAN, IPPROTO_ICMP, (struct ends){CLIENT, 77, SERVER, 0});
+
+	(void)state;
+	pair_begin(MASQUERADE);
+	take_over(&b, &a);
+	gateway_expect_drop(b.g, &f, DROP_CT_INVALID);
 	pair_end();
 }
 
@@ -412,6 +451,8 @@ int main(void)
 		pipeline_test(test_translated),
 		pipeline_test(test_ports),
 		pipeline_test(test_tunnel),
+		pipeline_test(test_reply_after_a_takeover),
+		pipeline_test(test_translated_reply_after_a_takeover),
 		pipeline_test(test_ended_flow_is_forgotten),
 		pipeline_test(test_port_of_an_ended_flow),
 		pipeline_test(test_wrong_lines),
