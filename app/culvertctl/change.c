@@ -122,11 +122,15 @@ enum exit_code command_group(const struct options *options, char **words)
 enum exit_code command_drain(const struct options *options, char **words)
 {
 	const bool off = words[0] != NULL && strcmp(words[0], "off") == 0;
+	const bool now = words[0] != NULL && strcmp(words[0], "now") == 0;
 	struct answer answer;
 
-	if (words[off] != NULL)
-		errx(EXIT_USAGE, "drain: expected nothing more, or \"off\"");
-	control_order(&answer, instance_choose(options->instance), off ? "drain-off" : "drain");
+	if (words[off || now] != NULL)
+		errx(EXIT_USAGE, "drain: expected nothing more, or \"now\" or \"off\"");
+	control_order(&answer, instance_choose(options->instance),
+		off   ? "drain-off"
+		: now ? "drain-now"
+		      : "drain");
 	answer_fini(&answer);
 	return options->json ? output_json(json_pack("{s:s}", "result", off ? "serves" : "drains"))
 			     : EXIT_OK;

@@ -80,9 +80,9 @@ const struct command commands[] = {
 		"answer for the addresses of a group, leave that to another gateway, or prepare "
 		"that",
 		command_group, false, complete_group},
-	{"drain", " [off]",
+	{"drain", " [now|off]",
 		"have other members of the fleet take over all groups, one by one, and take none; "
-		"off: take groups again",
+		"now: all at once, with loss; off: take groups again",
 		command_drain, false, complete_drain},
 	{"apply", " FILE|-", "apply all changes in a file, or none", command_apply, false,
 		complete_file},

@@ -250,7 +250,7 @@ void complete_group(const struct options *options, char **words, size_t n)
 
 void complete_drain(const struct options *options, char **words, size_t n)
 {
-	static const char *const states[] = {"off", NULL};
+	static const char *const states[] = {"now", "off", NULL};
 
 	(void)options, (void)words;
 	if (n == 0)

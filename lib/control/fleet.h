@@ -39,6 +39,10 @@ bool fleet_drain_group(struct control *c, const char *name, const char **why);
 // is false; other members see it. False: this gateway is of no fleet.
 bool fleet_drain(struct control *c, bool drains);
 
+// The same at once, of a member that can forward nothing: all groups that others can take, without
+// waiting for these.
+bool fleet_drain_now(struct control *c);
+
 // For lists: whether a group that is to leave "moves" or "waits"; "": it is not to leave.
 const char *fleet_drain_state(const struct control *c, const struct owned_group *g);
 

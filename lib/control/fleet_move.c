@@ -320,6 +320,31 @@ static bool may_rebalance(
 	       now_ms >= since_ms + EACH_MS * fleet_place_fuller(p, own);
 }
 
+// All groups that others can take, without waiting for these. The next owner of each takes it even
+// if it drains by now, as one that has answered: else nobody has it if all members drain at the
+// same time.
+static void leave_at_once(struct control *c, struct fleet_place *p, uint64_t now_ms)
+{
+	const struct fleet *f = c->fleet;
+
+	for (unsigned int i = 0; i < c->groups.n; i++) {
+		struct owned_group *g = &c->groups.item[i];
+		unsigned int to;
+
+		if (!is_owner(f, g))
+			continue;
+		p->group[i].owner = fleet_member_of(f, f->lease); // also of one that moves
+		to = fleet_place_next(p, i);
+		if (to == FLEET_NONE)
+			continue;
+		p->group[i].owner = to;
+		fleet_place_load(p);
+		g->fleet.to = g->fleet.next = f->member[to].lease;
+		g->fleet.ready = true;
+		hand_over(c, g, now_ms);
+	}
+}
+
 // One at a time, so that each is decided with the loads after the one before.
 static void move_choose(struct control *c, uint64_t now_ms)
 {
@@ -332,6 +357,8 @@ static void move_choose(struct control *c, uint64_t now_ms)
 	place_make(c, &p);
 	place_expect(c, &p);
 	shunned_note(f, &p, now_ms);
+	if (f->drains_now)
+		leave_at_once(c, &p, now_ms);
 	for (group = 0; group < c->groups.n; group++)
 		if (must_leave(f, &c->groups.item[group]) &&
 			(to = fleet_place_next(&p, group)) != FLEET_NONE)
@@ -366,7 +393,7 @@ void fleet_moves_read(struct control *c, uint64_t now_ms)
 	fleet_place_rank(&p, fleet_member_of(f, f->lease), rank);
 	for (unsigned int i = 0; i < c->groups.n; i++)
 		c->groups.item[i].fleet.rank = rank[i];
-	if (!is_moving(c))
+	if (!is_moving(c) || f->drains_now)
 		move_choose(c, now_ms);
 }
 
@@ -423,9 +450,17 @@ bool fleet_drain(struct control *c, bool drains)
 	if (c->fleet == NULL)
 		return false;
 	c->fleet->drains = drains;
-	c->fleet->drained = false;
+	c->fleet->drains_now = c->fleet->drained = false;
 	for (unsigned int i = 0; i < c->groups.n && drains; i++)
 		c->groups.item[i].fleet.ordered_ms = 0;
+	return true;
+}
+
+bool fleet_drain_now(struct control *c)
+{
+	if (!fleet_drain(c, true))
+		return false;
+	c->fleet->drains_now = true;
 	return true;
 }
 

@@ -54,7 +54,8 @@ struct fleet {
 	uint64_t members_ms;  // since when it is that
 	bool changed;         // owners have changed since they were looked at last,
 	uint64_t changed_ms;  // which was then
-	bool drains;          // by a command: this member hands its groups over, and takes none
+	bool drains;          // by a command: this member hands its groups over, and takes none,
+	bool drains_now;      // and waits for nobody
 	bool drained;         // it has none any more
 	// Until when no group moves to a member by itself, which was not ready.
 	uint64_t shunned_ms[NUMBER_FLEET_MEMBERS + 1];

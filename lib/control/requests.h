@@ -24,7 +24,8 @@
 //   group-active NAME   this gateway answers for the addresses of the group
 //   group-standby NAME  another one does
 //   group-drain NAME    another one is to do so, without loss
-//   drain           other members of the fleet are to have all groups
+//   drain           other members of the fleet are to have all groups, without loss
+//   drain-now       and at once, whatever is lost
 //   drain-off       this one takes groups again
 //   ike NAME        and from the next line on, changes of an IKE daemon: as of
 //                   conf_ike_read(); messages call it NAME

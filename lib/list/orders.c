@@ -175,28 +175,45 @@ static bool group_drain(struct control *c, const char *name, char *text, size_t 
 	return done;
 }
 
-static bool drain_order(struct control *c, bool drains, char *text, size_t size)
+static bool drain_order(
+	struct control *c, bool (*order)(struct control *c), char *text, size_t size)
 {
 	bool done;
 
 	pthread_mutex_lock(&c->lock);
-	done = fleet_drain(c, drains);
+	done = order(c);
 	pthread_mutex_unlock(&c->lock);
 	if (!done)
 		snprintf(text, size, "this gateway is of no fleet: culvertctl group NAME drain");
 	return done;
 }
 
+static bool drains(struct control *c)
+{
+	return fleet_drain(c, true);
+}
+
+static bool serves(struct control *c)
+{
+	return fleet_drain(c, false);
+}
+
 static bool drain(struct control *c, const char *filter, char *text, size_t size)
 {
 	(void)filter;
-	return drain_order(c, true, text, size);
+	return drain_order(c, drains, text, size);
+}
+
+static bool drain_now(struct control *c, const char *filter, char *text, size_t size)
+{
+	(void)filter;
+	return drain_order(c, fleet_drain_now, text, size);
 }
 
 static bool drain_off(struct control *c, const char *filter, char *text, size_t size)
 {
 	(void)filter;
-	return drain_order(c, false, text, size);
+	return drain_order(c, serves, text, size);
 }
 
 const struct request_at_once orders[] = {
@@ -211,6 +228,7 @@ const struct request_at_once orders[] = {
 	{"group-standby", group_standby, false},
 	{"group-drain", group_drain, false},
 	{"drain", drain, false},
+	{"drain-now", drain_now, false},
 	{"drain-off", drain_off, false},
 	{NULL, NULL, false},
 };

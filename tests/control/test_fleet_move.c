@@ -301,6 +301,36 @@ static void a_member_that_drains_has_no_groups(void **state)
 	free(value);
 }
 
+// Nor does it wait for an answer. The next owner takes the group even if it drains by then.
+static void a_member_that_drains_now_waits_for_nobody(void **state)
+{
+	(void)state;
+	take();
+	while (is_replacing())
+		reply_replaced(true, taken);
+	assert_true(fleet_drain_now(&desk));
+	assert_true(is_described("culvert 100 drains"));
+	while (!is_replacing())
+		assert_true(is_replaced_in(1000, ME | THEM, taken));
+	assert_int_equal(group()->role, CONF_STANDBY);
+	check_asked("culvert 1 2 - 0\nready other 9\nout");
+	etcd_does_it();
+	desk_expect_log("have all groups of \"culvert\"");
+}
+
+static void a_member_that_drains_now_keeps_what_nobody_takes(void **state)
+{
+	(void)state;
+	their_text = "culvert 1 0.1 other 100 drains";
+	take();
+	while (is_replacing())
+		reply_replaced(true, taken);
+	assert_true(fleet_drain_now(&desk));
+	assert_true(is_described("culvert 100 drains"));
+	assert_false(is_replaced_in(10000, ME | THEM, taken));
+	assert_int_equal(group()->role, CONF_ACTIVE);
+}
+
 // No group moves to a member that drains, and none of those is free for it.
 static void a_group_stays_if_no_other_member_takes_it(void **state)
 {
@@ -436,6 +466,8 @@ int main(void)
 		fleet_test(a_third_one_takes_the_group_meanwhile),
 		fleet_test(a_group_that_is_given_up_has_a_next_owner),
 		fleet_test(a_member_that_drains_has_no_groups),
+		fleet_test(a_member_that_drains_now_waits_for_nobody),
+		fleet_test(a_member_that_drains_now_keeps_what_nobody_takes),
 		fleet_test(a_group_stays_if_no_other_member_takes_it),
 		fleet_test(loads_become_even_after_a_while),
 		fleet_test(that_has_a_setting),

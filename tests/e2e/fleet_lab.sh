@@ -398,7 +398,7 @@ case_begin()
 }
 
 # [CONDITION]: until each group has one owner, or the condition, the router knows it, and it carries packets. Prints the
-# times, and sets moved: the groups that have another owner.
+# times, and sets moved, the groups that have another owner, and pause, the longest one of a tunnel in seconds.
 case_settles()
 {
 	local seconds settled=${1-fleet_is_whole}
@@ -408,7 +408,8 @@ case_settles()
 	all_carry "$what"
 	"$settled" || fail "$what: owners change again: $(fleet_state)"
 	moved=$(join <(echo "$before") <(echo "$owners") | awk '$2 != $4 { print $1 }' | xargs)
-	echo "$what: one owner of each group after $seconds s, longest pause of a tunnel $(pings_since | awk '$4 > most { most = $4 } END { print most + 0 }') s, $(pings_since | awk '{ n += $3 } END { print n + 0 }') pings lost, moved: ${moved:-none}"
+	pause=$(pings_since | awk '$4 > most { most = $4 } END { print most + 0 }')
+	echo "$what: one owner of each group after $seconds s, longest pause of a tunnel $pause s, $(pings_since | awk '{ n += $3 } END { print n + 0 }') pings lost, moved: ${moved:-none}"
 }
 
 # MEMBER...: groups of others have kept their owner, and no role of theirs has changed.
