@@ -16,7 +16,8 @@
 // once, after 100, 300, 700 and 1500 ms.
 #define ANNOUNCEMENTS 5
 #define AGAIN_MS      100
-#define DEFEND_MS     10000 // as DEFEND_INTERVAL of RFC 5227
+#define ANNOUNCED_MS  2000  // after which they are over
+#define DEFEND_MS     10000 // between two that answer others, as DEFEND_INTERVAL of RFC 5227
 // While both gateways are active. Ages that differ by less depend on delays.
 #define YIELD_MS       5000
 #define YIELD_AGAIN_MS 60000
@@ -70,12 +71,14 @@ static void post(const struct owned_group *g)
 	event_post(GROUP_ROLE, EVENT_TEXT(g->name), EVENT_TEXT(group_role_names[g->role]));
 }
 
-static void announce_begin(struct control *c, struct owned_group *g, uint64_t now_ms)
+// defend_ms: for so long those of others are not answered.
+static void announce_begin(
+	struct control *c, struct owned_group *g, uint64_t now_ms, uint64_t defend_ms)
 {
 	g->announcements = ANNOUNCEMENTS;
 	g->again_ms = AGAIN_MS;
 	g->announce_ms = now_ms;
-	g->defend_ms = now_ms + DEFEND_MS;
+	g->defend_ms = now_ms + defend_ms;
 	c->announced.compare_ms = now_ms;
 	roles_tick(c, now_ms);
 }
@@ -99,7 +102,7 @@ bool role_expect(struct control *c, const char *name, uint64_t until_ms)
 	g->expected = true;
 	g->expected_ms = until_ms;
 	addresses_set(c, (unsigned int)(g - c->groups.item));
-	announce_begin(c, g, c->io->now_ms());
+	announce_begin(c, g, c->io->now_ms(), ANNOUNCED_MS);
 	return true;
 }
 
@@ -122,7 +125,7 @@ bool role_set(struct control *c, const char *name, enum conf_role role, uint64_t
 		g->leaving = false;
 		expect_end(c, g);
 		if (role == CONF_ACTIVE)
-			announce_begin(c, g, now_ms);
+			announce_begin(c, g, now_ms, ANNOUNCED_MS);
 		return true;
 	}
 	if (role == CONF_ACTIVE)
@@ -142,7 +145,7 @@ bool role_set(struct control *c, const char *name, enum conf_role role, uint64_t
 		rte_rcu_qsbr_synchronize(c->qsbr, RTE_QSBR_THRID_INVALID);
 	member_lines_tick(c, now_ms); // the numbers that it uses now
 	if (role == CONF_ACTIVE)
-		announce_begin(c, g, now_ms);
+		announce_begin(c, g, now_ms, ANNOUNCED_MS);
 	post(g);
 	return true;
 }
@@ -185,7 +188,7 @@ void role_defend(struct control *c, const struct ip_addr *addr, uint64_t now_ms)
 	struct owned_group *g = group_of(c, addr);
 
 	if (g != NULL && g->role == CONF_ACTIVE && !g->leaving && now_ms >= g->defend_ms)
-		announce_begin(c, g, now_ms);
+		announce_begin(c, g, now_ms, DEFEND_MS);
 }
 
 static void takeover_end(struct control *c)

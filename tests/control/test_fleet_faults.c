@@ -317,6 +317,25 @@ static void an_owner_defends_its_addresses_while_etcd_answers(void **state)
 	assert_int_not_equal(desk_n_sent, 0);
 }
 
+// The former one may go on as if it still had them. Answers to its own announcements do not
+// count.
+static void a_new_owner_defends_its_addresses(void **state)
+{
+	(void)state;
+	take();
+	assert_false(is_replaced_in(1900, ME | THEM, taken));
+	desk_forget();
+	announced();
+	assert_int_equal(desk_n_sent, 0);
+	assert_false(is_replaced_in(200, ME | THEM, taken));
+	announced();
+	assert_int_not_equal(desk_n_sent, 0);
+	assert_false(is_replaced_in(2000, ME | THEM, taken));
+	desk_forget();
+	announced();
+	assert_int_equal(desk_n_sent, 0);
+}
+
 // The station may be the next owner, or anybody.
 static void an_owner_without_etcd_does_not_defend(void **state)
 {
@@ -414,6 +433,7 @@ int main(void)
 		fleet_test(a_group_is_given_up_without_etcd),
 		fleet_test(a_failed_transaction_hides_no_gap),
 		fleet_test(an_owner_defends_its_addresses_while_etcd_answers),
+		fleet_test(a_new_owner_defends_its_addresses),
 		fleet_test(an_owner_without_etcd_does_not_defend),
 		fleet_test(an_owner_announces_again_when_etcd_answers),
 		fleet_test(an_owner_without_etcd_ends_its_announcements),
