@@ -181,8 +181,6 @@ static struct side *side_new(unsigned int id, const struct row *row, bool transl
 	if (s == NULL)
 		die("no memory");
 	s->gateway = single_gateway_new(id, conf_written(conf_write, &translates));
-	while (flow_table_fill(s->gateway->flows))
-		;
 	s->row = row;
 	s->translates = translates;
 	s->seed = 7;

@@ -104,8 +104,6 @@ static struct side *side_new(unsigned int id, unsigned int routes, unsigned int 
 	if (s == NULL)
 		die("no memory");
 	s->gateway = single_gateway_new(id, conf_written(conf_write, &room));
-	while (flow_table_fill(s->gateway->flows))
-		;
 	s->route = calloc(routes, sizeof(s->route[0]));
 	s->batch.stride =
 		(uint32_t)RTE_ALIGN_CEIL(sizeof(struct routing_packet), RTE_CACHE_LINE_SIZE);

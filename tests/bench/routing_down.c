@@ -69,8 +69,6 @@ static void traffic_init(struct traffic *t, unsigned int flows)
 {
 	*t = (struct traffic){.flows = RTE_ALIGN_CEIL(flows, BATCH_MAX)};
 	t->gateway = single_gateway_new(0, conf_written(conf_write, &t->flows));
-	while (flow_table_fill(t->gateway->flows))
-		;
 	t->batch.stride =
 		(uint32_t)RTE_ALIGN_CEIL(sizeof(struct routing_packet), RTE_CACHE_LINE_SIZE);
 	t->batch.n = BATCH_MAX;

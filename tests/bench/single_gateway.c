@@ -124,6 +124,8 @@ static void flows_new(struct single_gateway *g)
 		&config);
 	if (g->flows == NULL || (g->conf->n_nat > 0 && flow_table_translate(g->flows) < 0))
 		die("no memory for flows");
+	while (flow_table_fill(g->flows)) // as the control thread does in the first seconds
+		;
 }
 
 struct single_gateway *single_gateway_new(unsigned int id, struct conf *conf)
