@@ -11,9 +11,8 @@
 struct search {
 	struct flow_table *t;
 	uint32_t now;
-	uint32_t own;           // flows of the holder that needs room
-	uint32_t active_ms;     // idle for less, an established flow stays: see active_ms()
-	uint32_t active_low_ms; // the same, of a holder with twice as many flows
+	uint32_t own; // flows of the holder that needs room
+	bool flood;   // by that holder
 	struct flow *flow;
 	uint32_t held; // flows of its holder
 	bool established;
@@ -46,9 +45,20 @@ static bool goes_before(const struct search *s, uint32_t held, bool established,
 // source has a port that was chosen for it keeps that (RFC 4787 REQ-5, RFC 5382 REQ-5).
 static uint32_t active_ms(const struct search *s, const struct flow *f, uint32_t word)
 {
-	return (word & FLOW_TRANSLATED) != 0 && flow_nat_has_port(flow_nat(s->t, f))
+	return s->flood || ((word & FLOW_TRANSLATED) != 0 && flow_nat_has_port(flow_nat(s->t, f)))
 		       ? FLOW_SPARED_MS
-		       : s->active_ms;
+		       : FLOW_ACTIVE_MS;
+}
+
+// The same of a holder with twice as many: the fuller the table, the sooner.
+static uint32_t active_low_ms(const struct search *s)
+{
+	uint64_t reserve = RTE_MAX(load(&s->t->unestablished_max), 1u);
+
+	if (s->flood)
+		return FLOW_SPARED_MS;
+	return RTE_MAX(FLOW_BUSY_MS,
+		(uint32_t)(FLOW_ACTIVE_MS * RTE_MIN(flow_pool_free(s->t), reserve) / reserve));
 }
 
 static void search_entry(struct search *s, struct flow *f)
@@ -59,7 +69,7 @@ static void search_entry(struct search *s, struct flow *f)
 	if (!flow_word_live(word))
 		return;
 	age = established ? flow_idle(f, s->now) : elapsed(s->now, load(&f->created));
-	if (established && age < s->active_low_ms)
+	if (established && age < active_low_ms(s))
 		return;
 	held = flows_of(s, f->holder);
 	if (established && held / 2 < s->own && age < active_ms(s, f, word))
@@ -72,19 +82,24 @@ static void search_entry(struct search *s, struct flow *f)
 	s->age = age;
 }
 
-// The lines of its entries that search_entry() reads: they come at once, not one after the other.
+// The lines of its flows that search_entry() and flow_unlink() read: they come at once, not one
+// after the other.
 static void prefetch_entries(const struct flow_table *t, const struct bucket *b)
 {
-	for (unsigned int i = 0; i < BUCKET_SLOTS; i++)
-		rte_prefetch0(flow_at_place(t, load(&b->place[i])));
+	for (unsigned int used = bucket_used(b); used != 0; used &= used - 1) {
+		const struct flow *f = flow_at_place(t, load(&b->place[__builtin_ctz(used)]));
+
+		rte_prefetch0(f);
+		rte_prefetch0(&f->key);
+	}
 }
 
 static void search_bucket(struct search *s, const struct bucket *b)
 {
-	for (unsigned int i = 0; i < BUCKET_SLOTS; i++)
-		if (atomic_load_explicit(&b->tag[i], memory_order_acquire) != 0)
-			search_entry(s, flow_at_place(s->t, atomic_load_explicit(&b->place[i],
-								    memory_order_acquire)));
+	for (unsigned int used = bucket_used(b); used != 0; used &= used - 1)
+		search_entry(
+			s, flow_at_place(s->t, atomic_load_explicit(&b->place[__builtin_ctz(used)],
+						       memory_order_acquire)));
 }
 
 // Whether every holder may add flows, by the free entries: none has more flows than there are.
@@ -123,29 +138,17 @@ static void search_for(struct search *s, struct flow_worker *w, uint32_t hash)
 		store(&t->holders.largest, s->flow->holder);
 }
 
-// Idle for how long an established flow goes for a holder that has less than half as much: the
-// fuller the table, the sooner.
-static uint32_t active_low(const struct flow_table *t)
-{
-	uint64_t reserve = RTE_MAX(load(&t->unestablished_max), 1u);
-
-	return RTE_MAX(FLOW_BUSY_MS,
-		(uint32_t)(FLOW_ACTIVE_MS * RTE_MIN(flow_pool_free(t), reserve) / reserve));
-}
-
 bool flow_evict(
 	struct flow_table *t, struct flow_worker *w, uint32_t hash, uint32_t holder, uint32_t now)
 {
 	struct flow_held own = flow_holder_count(&t->holders, holder);
-	// With this many flows that are not established, a holder floods the table.
-	bool flood = own.unestablished >= load(&t->unestablished_max);
 	// A clearly smaller holder gives up nothing for this one.
 	struct search s = {
 		.t = t,
 		.now = now,
 		.own = own.flows,
-		.active_ms = flood ? FLOW_SPARED_MS : FLOW_ACTIVE_MS,
-		.active_low_ms = flood ? FLOW_SPARED_MS : active_low(t),
+		// With this many flows that are not established, a holder floods the table.
+		.flood = own.unestablished >= load(&t->unestablished_max),
 		.held = own.flows - own.flows / 8,
 		.established = true,
 		.holder = holder,

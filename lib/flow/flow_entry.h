@@ -408,13 +408,14 @@ static inline bool flow_word_settled(uint32_t word, unsigned int dir)
 	}
 }
 
-// The copy of a word for a direction: state, facts without TCP's, and whether it is settled.
+// The copy of a word for a direction: state, facts without TCP's, and whether it is settled. Not
+// that the flow is out of the table, so that who removes it leaves the lines of its directions.
 static inline uint16_t flow_word_copy(uint32_t word, unsigned int dir)
 {
 	const uint32_t settled =
 		(word & FLOW_TRANSLATED) != 0 ? FLOW_SETTLED_TRANSLATED : FLOW_SETTLED;
 
-	return (uint16_t)((word & ~(FLOW_SETTLED | FLOW_SETTLED_TRANSLATED)) |
+	return (uint16_t)((word & ~(FLOW_REMOVED | FLOW_SETTLED | FLOW_SETTLED_TRANSLATED)) |
 			  (flow_word_settled(word, dir) ? settled : 0));
 }
 

@@ -125,7 +125,7 @@ static void buckets_unlock(const struct locked *l)
 
 static unsigned int bucket_fill(const struct bucket *b)
 {
-	return BUCKET_SLOTS - (unsigned int)__builtin_popcount(bucket_match(b, TAG_EMPTY));
+	return (unsigned int)__builtin_popcount(bucket_used(b));
 }
 
 // The first bucket unless it is well filled: most look-ups then end there.
@@ -373,7 +373,6 @@ bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, en
 
 	if ((word & FLOW_REMOVED) != 0)
 		return false;
-	flow_word_show(f);
 	if ((word & FLOW_COUNTED) != 0) {
 		flow_source_subtract(t, f, word);
 		held += FLOW_UNESTABLISHED;

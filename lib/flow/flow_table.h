@@ -218,6 +218,12 @@ static __rte_always_inline unsigned int bucket_match(const struct bucket *b, uin
 #endif
 }
 
+// The slots that are in use, as bits.
+static inline unsigned int bucket_used(const struct bucket *b)
+{
+	return bucket_match(b, TAG_EMPTY) ^ ((1u << BUCKET_SLOTS) - 1);
+}
+
 static inline struct flow_nat *flow_nat(const struct flow_table *t, const struct flow *f)
 {
 	return &t->nat[f - t->entry];
