@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hash table with two buckets to choose from for each key. Entries never move, so a look-up that
 // runs beside any number of insertions and removals misses nothing that is there all the time.
-#include "flow_table.h"
+#include "flow_bucket.h"
 
 #include <errno.h>
 #include <netinet/in.h>
-
-#include <rte_pause.h>
-
-// Slots in use of the first bucket from which on the second is considered: fewer for translated
-// flows, whose two keys fill buckets.
-#define BUCKET_PREFERRED     5
-#define BUCKET_PREFERRED_NAT 4
 
 // The entry has one of the keys.
 static bool has_key(const struct flow_table *t, const struct flow *f, const struct flow_key *key)
@@ -24,11 +17,11 @@ static bool has_key(const struct flow_table *t, const struct flow *f, const stru
 	       ((word & FLOW_TRANSLATED) != 0 && flow_key_equal(&flow_nat(t, f)->key, key));
 }
 
-// The place of the entry of this key in the bucket; 0: none has it.
-static uint32_t bucket_find_place(const struct flow_table *t, const struct bucket *b, uint32_t tag,
-	const struct flow_key *key)
+// The place of the entry of this key among the slots of the bucket with its tag.
+static __rte_noinline uint32_t hits_find_place(const struct flow_table *t, const struct bucket *b,
+	unsigned int hits, const struct flow_key *key)
 {
-	for (unsigned int hits = bucket_match(b, tag); hits != 0; hits &= hits - 1) {
+	for (; hits != 0; hits &= hits - 1) {
 		unsigned int i = (unsigned int)__builtin_ctz(hits);
 		uint32_t place = atomic_load_explicit(&b->place[i], memory_order_acquire);
 
@@ -38,18 +31,28 @@ static uint32_t bucket_find_place(const struct flow_table *t, const struct bucke
 	return 0;
 }
 
-static uint32_t place_find(
-	const struct flow_table *t, struct flow_index *x, uint32_t hash, const struct flow_key *key)
+// The same in the whole bucket; 0: none has it.
+static inline uint32_t bucket_find_place(const struct flow_table *t, const struct bucket *b,
+	uint32_t tag, const struct flow_key *key)
 {
-	uint32_t place = bucket_find_place(t, flow_first_bucket(x, hash), tag_of(hash), key);
+	const unsigned int hits = bucket_match(b, tag);
 
-	return place != 0 ? place
-			  : bucket_find_place(t, flow_second_bucket(x, hash), tag_of(hash), key);
+	return likely(hits == 0) ? 0 : hits_find_place(t, b, hits, key);
+}
+
+static inline uint32_t place_find(const struct flow_table *t, const struct home *home,
+	uint32_t hash, const struct flow_key *key)
+{
+	uint32_t place = bucket_find_place(t, home->first, tag_of(hash), key);
+
+	return place != 0 ? place : bucket_find_place(t, home->second, tag_of(hash), key);
 }
 
 bool flow_key_is_used(const struct flow_table *t, uint32_t hash, const struct flow_key *key)
 {
-	return place_find(t, flow_index(t), hash, key) != 0;
+	const struct home home = home_of(flow_index(t), hash);
+
+	return place_find(t, &home, hash, key) != 0;
 }
 
 // Whether packets of the direction have the key.
@@ -64,124 +67,20 @@ static bool is_of_dir(const struct flow_table *t, struct flow_dir *own, const st
 
 struct flow *flow_find(const struct flow_table *t, struct flow_pkt *p)
 {
-	uint32_t place = place_find(t, flow_index(t), p->hash, &p->key);
+	const struct home home = home_of(flow_index(t), p->hash);
+	uint32_t place = place_find(t, &home, p->hash, &p->key);
 	struct flow_dir *own = flow_line(t, place ^ p->dir ^ p->reversed);
 
 	return place != 0 && is_of_dir(t, own, &p->key) ? flow_of_packet(own, p) : NULL;
-}
-
-static void bucket_lock(struct bucket *b)
-{
-	while (atomic_exchange_explicit(&b->locked, true, memory_order_acquire))
-		while (atomic_load_explicit(&b->locked, memory_order_relaxed))
-			rte_pause();
-}
-
-static void bucket_unlock(struct bucket *b)
-{
-	atomic_store_explicit(&b->locked, false, memory_order_release);
-}
-
-// The buckets of a key or two, in one index or two, in the order of their addresses, each once.
-struct locked {
-	unsigned int n;
-	struct bucket *bucket[8];
-};
-
-static void locked_add(struct locked *l, struct bucket *b)
-{
-	unsigned int i;
-
-	for (i = 0; i < l->n; i++)
-		if (l->bucket[i] == b)
-			return;
-	for (l->n++; i > 0 && l->bucket[i - 1] > b; i--)
-		l->bucket[i] = l->bucket[i - 1];
-	l->bucket[i] = b;
-}
-
-static void locked_add_flow(
-	struct locked *l, struct flow_index *x, const struct flow *f, const struct flow_nat *nat)
-{
-	locked_add(l, flow_first_bucket(x, f->hash));
-	locked_add(l, flow_second_bucket(x, f->hash));
-	if (nat != NULL) {
-		locked_add(l, flow_first_bucket(x, nat->hash));
-		locked_add(l, flow_second_bucket(x, nat->hash));
-	}
-}
-
-static void buckets_lock(const struct locked *l)
-{
-	for (unsigned int i = 0; i < l->n; i++)
-		bucket_lock(l->bucket[i]);
-}
-
-static void buckets_unlock(const struct locked *l)
-{
-	for (unsigned int i = 0; i < l->n; i++)
-		bucket_unlock(l->bucket[i]);
-}
-
-static unsigned int bucket_fill(const struct bucket *b)
-{
-	return (unsigned int)__builtin_popcount(bucket_used(b));
-}
-
-// The first bucket unless it is well filled: most look-ups then end there.
-static struct bucket *choose_bucket(struct flow_index *x, uint32_t hash, unsigned int preferred)
-{
-	struct bucket *first = flow_first_bucket(x, hash), *second = flow_second_bucket(x, hash);
-	unsigned int fill = bucket_fill(first);
-
-	return fill < preferred || bucket_fill(second) >= fill ? first : second;
-}
-
-// Under its lock, if it has room: makes the entry visible to look-ups by one of its keys.
-static void bucket_set(struct bucket *b, uint32_t hash, uint32_t place)
-{
-	unsigned int i = (unsigned int)__builtin_ctz(bucket_match(b, TAG_EMPTY));
-
-	atomic_store_explicit(&b->place[i], place, memory_order_release);
-	atomic_store_explicit(&b->tag[i], tag_of(hash), memory_order_release);
-}
-
-// The number of the slot of a key; BUCKET_SLOTS: it has none here.
-static unsigned int bucket_slot(const struct bucket *b, uint32_t tag, uint32_t place)
-{
-	for (unsigned int hits = bucket_match(b, tag); hits != 0; hits &= hits - 1) {
-		unsigned int i = (unsigned int)__builtin_ctz(hits);
-
-		if (atomic_load_explicit(&b->place[i], memory_order_acquire) == place)
-			return i;
-	}
-	return BUCKET_SLOTS;
-}
-
-static void bucket_clear(struct bucket *b, uint32_t tag, uint32_t place, bool *found)
-{
-	unsigned int i;
-
-	if (*found)
-		return;
-	bucket_lock(b);
-	i = bucket_slot(b, tag, place);
-	*found = i < BUCKET_SLOTS;
-	if (*found)
-		atomic_store_explicit(&b->tag[i], TAG_EMPTY, memory_order_relaxed);
-	bucket_unlock(b);
 }
 
 static void slot_clear(struct flow_table *t, uint32_t hash, uint32_t place)
 {
 	struct flow_index *x = flow_index_oldest(t);
 
-	for (; x != NULL; x = flow_index_next(x)) {
-		bool found = false;
-
-		bucket_clear(flow_first_bucket(x, hash), tag_of(hash), place, &found);
-		bucket_clear(flow_second_bucket(x, hash), tag_of(hash), place, &found);
-	}
+	for (; x != NULL; x = flow_index_next(x))
+		if (!bucket_clear(flow_first_bucket(x, hash), tag_of(hash), place))
+			bucket_clear(flow_second_bucket(x, hash), tag_of(hash), place);
 }
 
 // The place of the flow in slots of its first and second key.
@@ -276,36 +175,53 @@ static bool has_room(const struct bucket *first, const struct bucket *second)
 	       (second == NULL || bucket_fill(second) < BUCKET_SLOTS);
 }
 
-// Where the keys of a flow go in an index.
+// The buckets of a flow's keys in an index, and those of them that the keys go to.
 struct slots {
+	const struct flow_nat *nat; // NULL: there is no second key
+	struct home home, nat_home;
 	struct bucket *first, *second; // NULL: there is no second key
 };
 
-// Under the locks. Returns 0; otherwise as link_entry().
-static int keys_check(const struct flow_table *t, struct flow_index *x, const struct flow *f,
-	const struct flow_nat *nat, uint32_t *place)
+static inline struct slots slots_begin(struct locked *locked, struct flow_index *x,
+	const struct flow *f, const struct flow_nat *nat)
 {
-	*place = place_find(t, x, f->hash, &f->key);
+	struct slots s = {.nat = nat, .home = home_of(x, f->hash)};
+
+	locked_add_home(locked, &s.home);
+	if (nat != NULL) {
+		s.nat_home = home_of(x, nat->hash);
+		locked_add_home(locked, &s.nat_home);
+	}
+	return s;
+}
+
+// Under the locks. Returns 0; otherwise as link_entry().
+static inline int slots_check(
+	const struct slots *s, const struct flow_table *t, const struct flow *f, uint32_t *place)
+{
+	*place = place_find(t, &s->home, f->hash, &f->key);
 	if (*place != 0)
 		return -EEXIST;
-	return nat != NULL && place_find(t, x, nat->hash, &nat->key) != 0 ? -EADDRINUSE : 0;
+	return s->nat != NULL && place_find(t, &s->nat_home, s->nat->hash, &s->nat->key) != 0
+		       ? -EADDRINUSE
+		       : 0;
 }
 
 // Under the locks. False: the buckets are full.
-static bool slots_choose(
-	struct slots *s, struct flow_index *x, const struct flow *f, const struct flow_nat *nat)
+static inline bool slots_choose(struct slots *s)
 {
-	s->first = choose_bucket(x, f->hash, nat != NULL ? BUCKET_PREFERRED_NAT : BUCKET_PREFERRED);
-	s->second = nat != NULL ? choose_bucket(x, nat->hash, BUCKET_PREFERRED_NAT) : NULL;
+	s->first =
+		choose_bucket(&s->home, s->nat != NULL ? BUCKET_PREFERRED_NAT : BUCKET_PREFERRED);
+	s->second = s->nat != NULL ? choose_bucket(&s->nat_home, BUCKET_PREFERRED_NAT) : NULL;
 	return has_room(s->first, s->second);
 }
 
-static void slots_set(const struct slots *s, const struct flow_table *t, const struct flow *f,
-	const struct flow_nat *nat)
+static inline void slots_set(
+	const struct slots *s, const struct flow_table *t, const struct flow *f)
 {
 	bucket_set(s->first, f->hash, first_place(t, f));
-	if (nat != NULL)
-		bucket_set(s->second, nat->hash, second_place(t, f));
+	if (s->nat != NULL)
+		bucket_set(s->second, s->nat->hash, second_place(t, f));
 }
 
 // Puts an entry into the table. Returns 0; -EEXIST: there is one with its key by now, at *place;
@@ -313,36 +229,32 @@ static void slots_set(const struct slots *s, const struct flow_table *t, const s
 static int link_entry(struct flow_table *t, struct flow *f, uint32_t word, uint32_t *place)
 {
 	const struct flow_nat *nat = (word & FLOW_TRANSLATED) != 0 ? flow_nat(t, f) : NULL;
-	struct flow_index *x = flow_index_oldest(t), *next = flow_index_next(x);
 	struct locked locked = {.n = 0};
-	struct slots slots, more;
-	int rc;
+	struct slots slots[2]; // of an index, and of the one that replaces it
+	unsigned int n = 0;
+	int rc = 0;
 
-	locked_add_flow(&locked, x, f, nat);
-	if (unlikely(next != NULL))
-		locked_add_flow(&locked, next, f, nat);
+	for (struct flow_index *x = flow_index_oldest(t); x != NULL; x = flow_index_next(x))
+		slots[n++] = slots_begin(&locked, x, f, nat);
 	buckets_lock(&locked);
-	rc = keys_check(t, x, f, nat, place);
-	if (unlikely(next != NULL) && rc == 0)
-		rc = keys_check(t, next, f, nat, place);
-	if (rc == 0 && (!slots_choose(&slots, x, f, nat) ||
-			       (unlikely(next != NULL) && !slots_choose(&more, next, f, nat))))
-		rc = -ENOSPC;
+	for (unsigned int i = 0; i < n && rc == 0; i++)
+		rc = slots_check(&slots[i], t, f, place);
+	for (unsigned int i = 0; i < n && rc == 0; i++)
+		rc = slots_choose(&slots[i]) ? 0 : -ENOSPC;
 	if (rc == 0) {
 		*place = first_place(t, f);
 		entry_begin(f, word);
-		slots_set(&slots, t, f, nat);
-		if (unlikely(next != NULL))
-			slots_set(&more, t, f, nat);
+		for (unsigned int i = 0; i < n; i++)
+			slots_set(&slots[i], t, f);
 	}
 	buckets_unlock(&locked);
 	return rc;
 }
 
-static bool has_slot(struct flow_index *x, uint32_t hash, uint32_t place)
+static bool has_slot(const struct home *home, uint32_t hash, uint32_t place)
 {
-	return bucket_slot(flow_first_bucket(x, hash), tag_of(hash), place) < BUCKET_SLOTS ||
-	       bucket_slot(flow_second_bucket(x, hash), tag_of(hash), place) < BUCKET_SLOTS;
+	return bucket_slot(home->first, tag_of(hash), place) < BUCKET_SLOTS ||
+	       bucket_slot(home->second, tag_of(hash), place) < BUCKET_SLOTS;
 }
 
 // A worker that removes the flow meanwhile locks the buckets later, and finds it there; or has done
@@ -352,15 +264,14 @@ bool flow_entry_copy(const struct flow_table *t, struct flow *f)
 	struct flow_index *x = flow_index_next(flow_index_oldest(t));
 	const struct flow_nat *nat = (flow_word(f) & FLOW_TRANSLATED) != 0 ? flow_nat(t, f) : NULL;
 	struct locked locked = {.n = 0};
-	struct slots slots;
+	struct slots slots = slots_begin(&locked, x, f, nat);
 	bool wanted, room;
 
-	locked_add_flow(&locked, x, f, nat);
 	buckets_lock(&locked);
-	wanted = flow_word_live(flow_word(f)) && !has_slot(x, f->hash, first_place(t, f));
-	room = slots_choose(&slots, x, f, nat);
+	wanted = flow_word_live(flow_word(f)) && !has_slot(&slots.home, f->hash, first_place(t, f));
+	room = slots_choose(&slots);
 	if (wanted && room)
-		slots_set(&slots, t, f, nat);
+		slots_set(&slots, t, f);
 	buckets_unlock(&locked);
 	return room || !wanted;
 }
