@@ -103,8 +103,9 @@ enum drop decide_invalid(struct worker *w, struct pkt *p, struct flow_pkt *fp, e
 
 static enum drop begin_flow(struct worker *w, struct pkt *p, struct flow_pkt *fp, struct flow **f)
 {
-	enum drop d = flow_insert(
-		w->flows, w->id, fp, translate_of(w), worker_holder(w, p), w->now_ms, f);
+	const struct flow_translation *translation = translate_of(w);
+	enum drop d =
+		flow_insert(w->flows, w->id, fp, translation, worker_holder(w, p), w->now_ms, f);
 
 	if (unlikely(d == FLOW_EXISTS))
 		return translate_fits(w, fp, *f) ? DROP_NONE : STALE;
@@ -112,7 +113,8 @@ static enum drop begin_flow(struct worker *w, struct pkt *p, struct flow_pkt *fp
 		*f = NULL;
 		return STALE;
 	}
-	translate_count(w, p, d);
+	if (unlikely(translation != NULL))
+		translate_count(w, p, d);
 	return d;
 }
 

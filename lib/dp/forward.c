@@ -56,23 +56,30 @@ bool forward_has_standby_end(const struct worker *w, const struct pkt *p)
 	return is_standby(w, p, &dst) || is_standby(w, p, &src);
 }
 
-enum drop forward_check_source(const struct worker *w, const struct pkt *p)
+static enum drop check_source(
+	const struct worker *w, const struct pkt *p, const struct ip_addr *src)
 {
-	const struct ip_addr src = pkt_src(p);
 	const struct nexthop *back;
 	const struct iface *link;
 	bool forged;
 
-	if (ip_addr_is_link_local(&src)) {
+	if (ip_addr_is_link_local(src)) {
 		link = link_of(w, p);
-		forged = link != NULL && iface_has(link, &src);
+		forged = link != NULL && iface_has(link, src);
 	} else {
-		back = route_find(w->snapshot->routes, &src);
+		back = route_find(w->snapshot->routes, src);
 		forged = back != NULL &&
 			 (back->kind == NEXTHOP_NOT_UNICAST ||
 				 (back->kind == NEXTHOP_LOCAL && !is_from_ike(w, p)));
 	}
 	return forged && !pkt_iface(w, p)->is_host ? DROP_IP_SOURCE : DROP_NONE;
+}
+
+enum drop forward_check_source(const struct worker *w, const struct pkt *p)
+{
+	const struct ip_addr src = pkt_src(p);
+
+	return check_source(w, p, &src);
 }
 
 // Of a packet of a host: whether the station that it is for is on the link, or a group there.
@@ -81,16 +88,31 @@ static bool stays_on_link(const struct worker *w, const struct pkt *p, const str
 	return ip_addr_is_link_local(dst) || pkt_iface(w, p)->only != NULL;
 }
 
+// Of a route with several next hops, that of the packet's flow.
+static __rte_noinline const struct nexthop *find_hop(const struct worker *w, const struct pkt *p,
+	const struct nexthop *several, const struct ip_addr *src, const struct ip_addr *dst,
+	const struct nexthop *former)
+{
+	const struct ip_view v = translate_view_rules(w, p);
+
+	return hop_find(w->snapshot, several, src, dst, hop_rest(&v), former);
+}
+
+static void find(const struct worker *w, struct pkt *p, const struct ip_addr *src,
+	const struct ip_addr *dst, const struct nexthop *former)
+{
+	const struct nexthop *found = route_find_from(w->snapshot->routes, src, dst);
+
+	p->nexthop = likely(found == NULL || found->kind != NEXTHOP_SEVERAL)
+			     ? found
+			     : find_hop(w, p, found, src, dst, former);
+}
+
 void forward_find(const struct worker *w, struct pkt *p, const struct nexthop *former)
 {
 	const struct ip_addr src = pkt_src(p), dst = translate_dst(w, p);
-	struct ip_view v;
 
-	p->nexthop = route_find_from(w->snapshot->routes, &src, &dst);
-	if (p->nexthop == NULL || p->nexthop->kind != NEXTHOP_SEVERAL)
-		return;
-	v = translate_view_rules(w, p);
-	p->nexthop = hop_find(w->snapshot, p->nexthop, &src, &dst, hop_rest(&v), former);
+	find(w, p, &src, &dst, former);
 }
 
 enum drop forward_lookup(struct worker *w, struct pkt *p)
@@ -102,11 +124,11 @@ enum drop forward_lookup_next(struct worker *w, struct pkt *p, const struct next
 {
 	const struct ip_addr src = pkt_src(p), dst = translate_dst(w, p);
 
-	if (unlikely(forward_has_standby_end(w, p)))
+	if (unlikely(dad_has_standby(w->dad)) && forward_has_standby_end(w, p))
 		return DROP_STANDBY;
 	p->nexthop = pkt_iface(w, p)->only;
 	if (p->nexthop == NULL)
-		forward_find(w, p, former);
+		find(w, p, &src, &dst, former);
 	if (p->nexthop != NULL && p->nexthop->kind == NEXTHOP_NOT_UNICAST) {
 		p->nexthop = ip_addr_is_link_local(&dst) ? find_link_local(w, p, &dst) : NULL;
 		if (p->nexthop == NULL)
@@ -116,7 +138,7 @@ enum drop forward_lookup_next(struct worker *w, struct pkt *p, const struct next
 	if (ip_addr_is_link_local(&src) && !pkt_is_local(p) &&
 		!(pkt_iface(w, p)->is_host && stays_on_link(w, p, &dst)))
 		return DROP_IP_SOURCE;
-	return forward_check_source(w, p);
+	return check_source(w, p, &src);
 }
 
 enum drop forward_oversized(struct worker *w, struct pkt *p)

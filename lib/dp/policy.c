@@ -162,11 +162,11 @@ static enum drop check_from_outside(const struct worker *w, const struct pkt *p,
 
 static_assert(POLICY_KEYS_MAX <= CLASSIFIER_KEYS_MAX, "both directions of a burst at once");
 
-static void search_key(
-	struct policy_search *s, const struct classifier_key *key, const struct spd_policy **found)
+// Where the caller writes the key.
+static struct classifier_key *search_key(struct policy_search *s, const struct spd_policy **found)
 {
-	s->key[s->n] = *key;
-	s->found[s->n++] = found;
+	s->found[s->n] = found;
+	return &s->key[s->n++];
 }
 
 void policy_search_add(const struct worker *w, const struct pkt *p, struct policy_search *s,
@@ -177,18 +177,16 @@ void policy_search_add(const struct worker *w, const struct pkt *p, struct polic
 		found->in = spd_find_tunnel(w->snapshot->spd, p->sa_in);
 	if (found->in == NULL && policy_is_inbound(w, p)) {
 		const struct ip_view v = pkt_view(p);
-		const struct classifier_key received = classifier_key_of(&v),
-					    key = classifier_key_reversed(&received);
+		const struct classifier_key received = classifier_key_of(&v);
 
-		search_key(s, &key, &found->in);
+		*search_key(s, &found->in) = classifier_key_reversed(&received);
 	}
 	if (pkt_goes_into_tunnel(p)) {
 		found->out = snapshot_tunnel(w->snapshot, p->nexthop);
 	} else if (policy_is_outbound(w, p)) {
 		const struct ip_view v = translate_view_wire(w, p);
-		const struct classifier_key key = classifier_key_of(&v);
 
-		search_key(s, &key, &found->out);
+		*search_key(s, &found->out) = classifier_key_of(&v);
 	}
 }
 

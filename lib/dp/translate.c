@@ -19,35 +19,6 @@ const struct flow_translation *translate_of(const struct worker *w)
 		       : NULL;
 }
 
-struct ip_addr translate_dst(const struct worker *w, const struct pkt *p)
-{
-	return unlikely(worker_translates(w)) ? w->translating->flow.to.dst : pkt_dst(p);
-}
-
-struct ip_view translate_view_rules(const struct worker *w, const struct pkt *p)
-{
-	struct ip_view v = pkt_view(p);
-
-	if (likely(!worker_translates(w)))
-		return v;
-	v.dst = w->translating->flow.to.dst;
-	if (v.has_ports)
-		v.dst_port = w->translating->flow.to.dst_port;
-	return v;
-}
-
-struct ip_view translate_view_wire(const struct worker *w, const struct pkt *p)
-{
-	struct ip_view v = translate_view_rules(w, p);
-
-	if (likely(!worker_translates(w)))
-		return v;
-	v.src = w->translating->src;
-	if (v.has_ports)
-		v.src_port = w->translating->flow.to.src_port;
-	return v;
-}
-
 void translate_quoted(const struct worker *w, struct ip_view *quoted)
 {
 	const struct ip_ends *to;

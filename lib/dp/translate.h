@@ -28,9 +28,34 @@ enum drop translate_source(struct worker *w, const struct pkt *p, const struct f
 	const struct nat_rule *rule, struct port_choice *port);
 
 // The ends of the packet that is evaluated: as rules see them, and as they are on the wire.
-struct ip_addr translate_dst(const struct worker *w, const struct pkt *p);
-struct ip_view translate_view_rules(const struct worker *w, const struct pkt *p);
-struct ip_view translate_view_wire(const struct worker *w, const struct pkt *p);
+static inline struct ip_addr translate_dst(const struct worker *w, const struct pkt *p)
+{
+	return unlikely(worker_translates(w)) ? w->translating->flow.to.dst : pkt_dst(p);
+}
+
+static inline struct ip_view translate_view_rules(const struct worker *w, const struct pkt *p)
+{
+	struct ip_view v = pkt_view(p);
+
+	if (unlikely(worker_translates(w))) {
+		v.dst = w->translating->flow.to.dst;
+		if (v.has_ports)
+			v.dst_port = w->translating->flow.to.dst_port;
+	}
+	return v;
+}
+
+static inline struct ip_view translate_view_wire(const struct worker *w, const struct pkt *p)
+{
+	struct ip_view v = translate_view_rules(w, p);
+
+	if (unlikely(worker_translates(w))) {
+		v.src = w->translating->src;
+		if (v.has_ports)
+			v.src_port = w->translating->flow.to.src_port;
+	}
+	return v;
+}
 
 // Gives the packet that is quoted by the error which is evaluated the ends that it had when it was
 // received, if its flow is translated.

@@ -243,9 +243,14 @@ bool dad_may_use(const struct dad *d, const struct ip_addr *addr)
 	return true;
 }
 
+bool dad_has_standby(const struct dad *d)
+{
+	return unlikely(atomic_load_explicit(&d->n_standby, memory_order_acquire) != 0);
+}
+
 bool dad_is_standby(const struct dad *d, const struct ip_addr *addr)
 {
-	if (likely(atomic_load_explicit(&d->n_standby, memory_order_acquire) == 0))
+	if (!dad_has_standby(d))
 		return false;
 	for (unsigned int i = 0; i < count(d); i++)
 		if (is_entry_of(&d->entry[i], addr) && is_standby(state_of(&d->entry[i])))

@@ -82,8 +82,9 @@ enum dad_state dad_state(const struct dad *d, uint16_t port, const struct ip_add
 // is assigned, on every port that has it.
 bool dad_may_use(const struct dad *d, const struct ip_addr *addr);
 
-// Any thread. Whether an own address is DAD_STANDBY or DAD_EXPECTED on any port; on this port;
-// DAD_EXPECTED on any.
+// Any thread. Whether any own address is DAD_STANDBY or DAD_EXPECTED; an address on any port; on
+// this port; DAD_EXPECTED on any.
+bool dad_has_standby(const struct dad *d);
 bool dad_is_standby(const struct dad *d, const struct ip_addr *addr);
 bool dad_is_standby_on(const struct dad *d, uint16_t port, const struct ip_addr *addr);
 bool dad_is_expected(const struct dad *d, const struct ip_addr *addr);

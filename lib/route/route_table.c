@@ -95,13 +95,14 @@ static const struct nexthop *nexthop_of(const struct route_table *t, uint32_t nu
 	return number != 0 ? &route_entry(t, number)->route.nexthop : NULL;
 }
 
-static uint32_t find_v4(const struct route_table *t, rte_be32_t dst, const _Atomic uint32_t **slot)
+static __rte_always_inline uint32_t find_v4(
+	const struct route_table *t, rte_be32_t dst, const _Atomic uint32_t **slot)
 {
 	return trie_find_v4(
 		&t->trie[V4], &t->nodes[V4], rte_be_to_cpu_32(dst), TRIE_ROOT_BITS, slot);
 }
 
-static uint32_t find(
+static __rte_always_inline uint32_t find(
 	const struct route_table *t, const struct ip_addr *dst, const _Atomic uint32_t **slot)
 {
 	return ip_addr_is_v4(dst)
