@@ -16,23 +16,18 @@
 #include "group.h"
 #include "log.h"
 
-#define READ_MS   250  // between reads of keys
-#define MOVE_MS   20   // the same while a group moves
-#define ALL_MS    5000 // between reads of all, also of unchanged ones
-#define DOUBT_MS  1000 // the same while one is missing or refused
 #define RETRY_MS  250  // after a failure
 #define KEEP_PART 3    // how often a lease is renewed in its time
 #define STOP_MS   3000 // that the end may wait for etcd
 
-static void key_of(
-	const struct control *c, char key[FLEET_KEY_MAX], const char *kind, const char *name)
+void fleet_key(const struct control *c, char key[FLEET_KEY_MAX], const char *kind, const char *name)
 {
 	snprintf(key, FLEET_KEY_MAX, "%s%s/%s", c->conf->fleet_prefix, kind, name);
 }
 
 void fleet_group_key(const struct control *c, char key[FLEET_KEY_MAX], const char *name)
 {
-	key_of(c, key, "groups", name);
+	fleet_key(c, key, "groups", name);
 }
 
 void fleet_member_key(const struct control *c, char key[FLEET_KEY_MAX])
@@ -40,7 +35,7 @@ void fleet_member_key(const struct control *c, char key[FLEET_KEY_MAX])
 	char number[16];
 
 	snprintf(number, sizeof(number), "%u", c->conf->fleet_member);
-	key_of(c, key, "members", number);
+	fleet_key(c, key, "members", number);
 }
 
 int fleet_start(struct control *c)
@@ -91,6 +86,7 @@ static void ask(struct fleet *f, enum fleet_question question, char *body, uint6
 		[FLEET_REGISTER] = ETCD_TXN,
 		[FLEET_DESCRIBE] = ETCD_TXN,
 		[FLEET_KEEP] = ETCD_LEASE_KEEPALIVE,
+		[FLEET_POLL] = ETCD_TXN,
 		[FLEET_READ] = ETCD_TXN,
 		[FLEET_REPLACE] = ETCD_TXN,
 		[FLEET_REVOKE] = ETCD_LEASE_REVOKE,
@@ -103,15 +99,6 @@ static void ask(struct fleet *f, enum fleet_question question, char *body, uint6
 	f->asked = question;
 	f->asked_ms = now_ms;
 	etcd_ask(f->etcd, calls[question], body);
-}
-
-static char *read_text(const struct control *c)
-{
-	char members[FLEET_KEY_MAX], groups[FLEET_KEY_MAX];
-
-	key_of(c, members, "members", "");
-	key_of(c, groups, "groups", "");
-	return etcd_read_text(members, groups, c->fleet->revision + 1);
 }
 
 // A group that has something to write, in turn; NULL: none has.
@@ -130,6 +117,13 @@ static struct owned_group *group_wanting(struct control *c, uint64_t now_ms)
 	return NULL;
 }
 
+static void read_ask(struct control *c, uint64_t now_ms)
+{
+	enum fleet_question question = fleet_read_question(c, now_ms);
+
+	ask(c->fleet, question, fleet_read_text(c, question), now_ms);
+}
+
 static void ask_next(struct control *c, uint64_t now_ms)
 {
 	struct fleet *f = c->fleet;
@@ -146,7 +140,7 @@ static void ask_next(struct control *c, uint64_t now_ms)
 	else if (f->registered && !fleet_member_is_described(c))
 		ask(f, FLEET_DESCRIBE, fleet_member_text(c, FLEET_DESCRIBE), now_ms);
 	else if (now_ms >= f->read_ms)
-		ask(f, FLEET_READ, read_text(c), now_ms);
+		read_ask(c, now_ms);
 	else if ((g = group_wanting(c, now_ms)) != NULL) {
 		memcpy(f->writing, g->name, sizeof(g->name));
 		ask(f, FLEET_REPLACE, fleet_group_request(c, g, false), now_ms);
@@ -189,100 +183,6 @@ static void registered(struct control *c, const struct etcd_result *r, uint64_t 
 		f->try_ms = now_ms + RETRY_MS;
 }
 
-static void group_take(struct control *c, struct etcd_key *key)
-{
-	char prefix[FLEET_KEY_MAX];
-	const char *name;
-	struct owned_group *g;
-
-	key_of(c, prefix, "groups", "");
-	name = fleet_name_in(key->name, prefix);
-	g = name != NULL ? group_find(c, name) : NULL;
-	if (g != NULL)
-		fleet_group_read(c, g, key);
-}
-
-static bool has_group(const struct control *c, const struct etcd_result *r, const char *name)
-{
-	char key[FLEET_KEY_MAX];
-
-	fleet_group_key(c, key, name);
-	for (unsigned int i = 0; i < r->n_keys; i++)
-		if (r->keys[i].range == 1 && strcmp(r->keys[i].name, key) == 0)
-			return true;
-	return false;
-}
-
-// After a time without answers, nothing of others is taken before they may have answers, too.
-static void note_gap(struct control *c, uint64_t now_ms)
-{
-	struct fleet *f = c->fleet;
-	const uint64_t lease_ms = UINT64_C(1000) * c->conf->fleet_lease_s;
-
-	if (f->keys_ms != 0 && now_ms - f->keys_ms > lease_ms / 2)
-		f->quiet_ms = now_ms + lease_ms;
-	f->answered_ms = f->keys_ms = f->asked_ms; // the keys can be as old as that
-	f->read_ms = now_ms + (fleet_moves(c) ? MOVE_MS : READ_MS);
-}
-
-// Whether all keys are read next: it is time, a key has gone, a value has not been read with this
-// configuration, or etcd has another past, in which numbers of revisions recur.
-static bool must_read_all(const struct control *c, const struct etcd_result *r, uint64_t now_ms)
-{
-	bool all = r->revision < c->fleet->revision || r->counts[1] < c->fleet->n_keys ||
-		   now_ms >= c->fleet->all_ms;
-
-	for (unsigned int i = 0; i < c->groups.n; i++)
-		all |= c->groups.item[i].fleet.unchecked;
-	return all;
-}
-
-// When all keys are read next: soon if one is missing, or a value was refused.
-static uint64_t all_next_ms(const struct control *c, uint64_t now_ms)
-{
-	bool doubt = false;
-
-	for (unsigned int i = 0; i < c->groups.n; i++)
-		doubt |= c->groups.item[i].fleet.revision == 0 ||
-			 c->groups.item[i].fleet.refused != NULL;
-	return now_ms + (doubt ? DOUBT_MS : ALL_MS);
-}
-
-static void read_taken(struct control *c, const struct etcd_result *r, uint64_t now_ms)
-{
-	struct fleet *f = c->fleet;
-	bool all = f->revision == 0;
-	char prefix[FLEET_KEY_MAX];
-
-	key_of(c, prefix, "members", "");
-	f->n_members = 0;
-	for (unsigned int i = 0; i < r->n_keys; i++) {
-		const char *name = fleet_name_in(r->keys[i].name, prefix);
-
-		if (r->keys[i].range == 1)
-			group_take(c, &r->keys[i]);
-		else if (name != NULL)
-			fleet_member_take(f, name, &r->keys[i]);
-	}
-	for (unsigned int i = 0; all && i < c->groups.n; i++)
-		if (!has_group(c, r, c->groups.item[i].name))
-			fleet_group_read(c, &c->groups.item[i], NULL);
-	if (all)
-		f->all_ms = all_next_ms(c, now_ms);
-	f->revision = must_read_all(c, r, now_ms) ? 0 : r->revision;
-	f->n_keys = r->counts[1];
-	note_gap(c, now_ms);
-}
-
-// A transaction has failed: another member was first, which may be new, the lease has ended, or the
-// key was deleted. Nothing is decided before all keys have been read.
-static void must_read(struct fleet *f)
-{
-	f->read_ms = 0;
-	f->revision = 0;
-	f->answered_ms = 0;
-}
-
 static int result_take(
 	struct control *c, enum fleet_question question, const char *text, uint64_t now_ms)
 {
@@ -297,16 +197,12 @@ static int result_take(
 		c->fleet->registered = rc < 0; // else its key has gone, or is another one's
 		c->fleet->try_ms = now_ms + RETRY_MS;
 	}
-	if (rc == 0 && question == FLEET_READ && r.counts[0] > FLEET_MEMBERS_MAX)
-		rc = -EBADMSG; // some of them would seem to be dead
+	if (rc == 0 && question == FLEET_POLL)
+		fleet_poll_taken(c, &r, now_ms);
 	if (rc == 0 && question == FLEET_READ)
-		read_taken(c, &r, now_ms);
-	if (rc == 0 && question == FLEET_REPLACE) {
-		for (unsigned int i = 0; i < r.n_keys; i++)
-			group_take(c, &r.keys[i]);
-		if (!r.succeeded)
-			must_read(c->fleet);
-	}
+		rc = fleet_read_taken(c, &r, now_ms);
+	if (rc == 0 && question == FLEET_REPLACE)
+		fleet_replace_taken(c, &r);
 	etcd_result_free(&r);
 	return rc;
 }
@@ -347,8 +243,10 @@ static void answer_take(struct control *c, char *text, const char *error, uint64
 	} else if (question == FLEET_READ) {
 		f->error[0] = '\0';
 	}
-	if (text == NULL || rc < 0)
+	if (text == NULL || rc < 0) {
 		f->try_ms = now_ms + RETRY_MS;
+		fleet_read_all_soon(c, now_ms);
+	}
 }
 
 static bool collect(struct control *c, uint64_t now_ms)
@@ -380,7 +278,7 @@ void fleet_tick(struct control *c, uint64_t now_ms)
 		fleet_member_check(f);
 	for (unsigned int i = 0; i < c->groups.n; i++)
 		fleet_group_follow(c, &c->groups.item[i], now_ms);
-	if (asked == FLEET_READ || asked == FLEET_REPLACE)
+	if (asked == FLEET_POLL || asked == FLEET_READ || asked == FLEET_REPLACE)
 		fleet_moves_read(c, now_ms);
 	fleet_moves_tick(c, now_ms);
 	note(c, f->error[0] == '\0');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fleet, for its connection to etcd (fleet_life.c), its members (fleet_member.c)
-// and its groups (fleet_group.c).
+// A fleet, for its connection to etcd (fleet_life.c), its reads of keys (fleet_read.c), its
+// members (fleet_member.c) and its groups (fleet_group.c).
 #pragma once
 
 #include "etcd.h"
@@ -17,6 +17,7 @@ enum fleet_question {
 	FLEET_REGISTER,
 	FLEET_DESCRIBE,
 	FLEET_KEEP,
+	FLEET_POLL,
 	FLEET_READ,
 	FLEET_REPLACE,
 	FLEET_REVOKE,
@@ -34,11 +35,14 @@ struct fleet {
 	bool named_twice;                  // another process is this member
 	uint64_t keep_ms;                  // when the lease is renewed next,
 	uint64_t end_ms;                   // when it ends at the earliest,
-	uint64_t read_ms;                  // and keys are read next
+	uint64_t read_ms;                  // and keys, or the revision of etcd, are read next
 	uint64_t all_ms;                   // all of them are read next
 	uint64_t try_ms;                   // after a failure, nothing before
 	int64_t revision;                  // of etcd, as of the last read; 0: all keys are read
-	int64_t n_keys;                    // of groups, as of the last read
+	bool stale;                        // etcd has another one by now
+	int64_t n_keys[2];                 // of members and of groups, as of the last read
+	bool all;                          // the question is for all keys, also unchanged ones,
+	bool all_members;                  // or for all of members
 	uint64_t answered_ms; // when the last answer with keys was asked for; 0: it is not used
 	uint64_t keys_ms;     // the same, also if a transaction has failed since; 0: never
 	uint64_t kept_ms;     // the same of the last answer about the lease
@@ -64,11 +68,27 @@ struct fleet {
 	int64_t shunned[NUMBER_FLEET_MEMBERS + 1]; // lease of that process
 };
 
+// A key of a kind, "groups" or "members"; the name "": the prefix of all of them.
+void fleet_key(
+	const struct control *c, char key[FLEET_KEY_MAX], const char *kind, const char *name);
 void fleet_group_key(const struct control *c, char key[FLEET_KEY_MAX], const char *name);
 void fleet_member_key(const struct control *c, char key[FLEET_KEY_MAX]);
 
 // The name in a key after a prefix; NULL: there is none.
 const char *fleet_name_in(const char *key, const char *prefix);
+
+// The next question: whether anything has changed (FLEET_POLL), or for the keys (FLEET_READ). Its
+// text is to be freed with free(); NULL: there is no memory.
+enum fleet_question fleet_read_question(struct control *c, uint64_t now_ms);
+char *fleet_read_text(const struct control *c, enum fleet_question question);
+
+// After a question that has failed: etcd may have another past when it answers again.
+void fleet_read_all_soon(struct control *c, uint64_t now_ms);
+
+// Take the answers to these, and to FLEET_REPLACE. Returns 0, or -EBADMSG if it is not used.
+void fleet_poll_taken(struct control *c, const struct etcd_result *r, uint64_t now_ms);
+int fleet_read_taken(struct control *c, struct etcd_result *r, uint64_t now_ms);
+void fleet_replace_taken(struct control *c, struct etcd_result *r);
 
 // Whether the key of this member has the value that it should, as far as is known.
 bool fleet_member_is_described(const struct control *c);

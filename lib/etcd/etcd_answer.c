@@ -71,6 +71,8 @@ static int key_read(struct etcd_result *r, const json_t *object, unsigned int ra
 		rc = coded_copy(&k->coded, json_object_get(object, "value"));
 	if (rc == 0)
 		rc = number_read(&k->revision, object, "mod_revision");
+	if (rc == 0)
+		rc = number_read(&k->created, object, "create_revision");
 	return rc == 0 ? number_read(&k->lease, object, "lease") : rc;
 }
 

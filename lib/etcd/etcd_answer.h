@@ -13,7 +13,8 @@
 struct etcd_key {
 	char *name, *value; // printable ASCII, the value with ends of lines; "" if it is not that
 	char *coded;        // the value as etcd has sent it, in base64
-	int64_t revision;   // of its last change
+	int64_t revision;   // of its last change,
+	int64_t created;    // and of the one that made it
 	int64_t lease;      // 0: none
 	unsigned int range; // of the request, from 0
 };

@@ -89,10 +89,17 @@ char *etcd_change_text(const char *key, const char *value, int64_t lease)
 		equal(key, "LEASE", "lease", number(lease)), "success", put(key, value, lease)));
 }
 
-char *etcd_read_text(const char *members, const char *groups, int64_t since)
+char *etcd_poll_text(const char *key)
 {
-	return text_of(
-		json_pack("{s:[o, o]}", "success", range_of(members, 0), range_of(groups, since)));
+	return text_of(json_pack("{s:[{s:{s:o, s:b}}]}", "success", "requestRange", "key",
+		octets(key), "count_only", 1));
+}
+
+char *etcd_read_text(
+	const char *members, int64_t members_since, const char *groups, int64_t groups_since)
+{
+	return text_of(json_pack("{s:[o, o]}", "success", range_of(members, members_since),
+		range_of(groups, groups_since)));
 }
 
 // Of etcd_replace_text(). A key that does not exist has no value to compare.

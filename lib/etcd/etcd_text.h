@@ -17,9 +17,13 @@ char *etcd_make_text(const char *key, const char *value, int64_t lease);
 // ETCD_TXN: gives a key another value, if it has the lease.
 char *etcd_change_text(const char *key, const char *value, int64_t lease);
 
-// ETCD_TXN: all keys that begin with members, and the changed ones that begin with groups, from a
-// revision on, in the ranges 0 and 1 of the answer.
-char *etcd_read_text(const char *members, const char *groups, int64_t since);
+// ETCD_TXN: nothing but the revision of etcd. The key is one that its user may read.
+char *etcd_poll_text(const char *key);
+
+// ETCD_TXN: the keys that begin with members and have changed from a revision on, and the same of
+// groups, in the ranges 0 and 1 of the answer.
+char *etcd_read_text(
+	const char *members, int64_t members_since, const char *groups, int64_t groups_since);
 
 // ETCD_TXN: replaces the value of a key whose last change is this revision (0: it does not exist),
 // and whose value is coded, as of struct etcd_key, if the key of the member exists with its lease:

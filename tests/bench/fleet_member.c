@@ -74,7 +74,9 @@ static void count(enum fleet_count what, uint64_t n)
 void __wrap_etcd_ask(struct etcd *e, enum etcd_call call, char *body)
 {
 	asked = COUNT_LEASES;
-	if (call == ETCD_TXN && strstr(body, "\"range_end\"") != NULL)
+	if (call == ETCD_TXN && strstr(body, "\"count_only\"") != NULL)
+		asked = COUNT_POLLS;
+	else if (call == ETCD_TXN && strstr(body, "\"range_end\"") != NULL)
 		asked = COUNT_READS;
 	else if (call == ETCD_TXN && strstr(body, "\"LEASE\"") != NULL)
 		asked = COUNT_WRITES;

@@ -13,7 +13,8 @@
 // Counts of a member.
 enum fleet_count {
 	COUNT_LEASES, // requests to etcd: about a lease, or to join
-	COUNT_READS,
+	COUNT_POLLS,
+	COUNT_READS, // of keys
 	COUNT_WRITES,
 	COUNT_WRITES_FAILED, // another member was first
 	COUNT_SENT,          // octets of bodies

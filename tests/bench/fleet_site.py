@@ -14,7 +14,7 @@ PATIENCE = 180  # seconds
 REBALANCE = 2  # seconds
 QUIET = REBALANCE + 3  # seconds without a move, after which there is none
 PORT_ADDRESSES = 16  # as lib/conf/conf.h
-COUNTS = ("leases", "reads", "writes", "failed", "sent", "received", "used", "unsaved", "accepted", "replayed", "twice")
+COUNTS = ("leases", "polls", "reads", "writes", "failed", "sent", "received", "used", "unsaved", "accepted", "replayed", "twice")
 
 
 def address(group):

@@ -22,6 +22,11 @@ const char *their_text, *third_text, *their_group;
 char *(*etcd_answer)(void);
 int64_t their_lease;
 static char *answer;
+static struct listed { // as members were read last
+	const char *value;
+	int64_t lease;
+} listed[3];
+static int64_t created, their_created; // keys of groups; 0: there is none
 
 struct etcd *__wrap_etcd_new(const struct etcd_params *p);
 int __wrap_etcd_start(struct etcd *e, int (*confine)(void *arg), void *arg);
@@ -101,19 +106,20 @@ void reply_meanwhile(const char *text)
 	fleet_keep(&desk, desk_now);
 }
 
-static void key_write(FILE *out, const char *name, const char *value, int64_t lease)
+static void key_write(FILE *out, const char *name, const char *value, int64_t since, int64_t lease)
 {
 	char *key = base64_write(name, strlen(name)), *text = base64_write(value, strlen(value));
 
 	fprintf(out,
-		"{\"key\":\"%s\",\"value\":\"%s\",\"mod_revision\":\"%" PRId64
-		"\",\"lease\":\"%" PRId64 "\"}",
-		key, text, revision, lease);
+		"{\"key\":\"%s\",\"value\":\"%s\",\"create_revision\":\"%" PRId64
+		"\",\"mod_revision\":\"%" PRId64 "\",\"lease\":\"%" PRId64 "\"}",
+		key, text, since, revision, lease);
 	free(key);
 	free(text);
 }
 
-static void members_write(FILE *out, unsigned int members)
+// Returns the number of keys. Unchanged ones are left out of an answer about changes.
+static unsigned int members_write(FILE *out, unsigned int members)
 {
 	const struct {
 		unsigned int bit;
@@ -122,17 +128,49 @@ static void members_write(FILE *out, unsigned int members)
 	} all[] = {{ME, "/culvert/members/1", "culvert 1 0.1 culvert 100 serves groups=0", LEASE},
 		{THEM, "/culvert/members/2", their_text, their_lease},
 		{UNREADABLE, "/culvert/members/3", third_text, STRANGER}};
+	const bool all_asked = strstr(body, "\"min_mod_revision\":\"1\"") != NULL;
 	const char *comma = "";
+	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < COUNT_OF(all); i++)
-		if (members & all[i].bit) {
-			fputs(comma, out);
-			key_write(out, all[i].key, all[i].value, all[i].lease);
-			comma = ",";
-		}
+	for (unsigned int i = 0; i < COUNT_OF(all); i++) {
+		struct listed now = {all[i].value, all[i].lease};
+
+		if ((members & all[i].bit) == 0)
+			continue;
+		n++;
+		if (!all_asked && memcmp(&now, &listed[i], sizeof(now)) == 0)
+			continue;
+		listed[i] = now;
+		fputs(comma, out);
+		key_write(out, all[i].key, all[i].value, 1, all[i].lease);
+		comma = ",";
+	}
+	return n;
 }
 
-void reply_keys(unsigned int members, const char *value)
+// A key of a group is made when it has a value for the first time.
+static void group_write(FILE *out, const char *key, const char *value, int64_t *since)
+{
+	if (*since == 0)
+		*since = revision;
+	key_write(out, key, value, *since, 0);
+}
+
+// Returns the number of keys.
+static int groups_write(FILE *out, const char *value)
+{
+	if (value != NULL)
+		group_write(out, "/culvert/groups/main", value, &created);
+	else
+		created = 0;
+	if (value != NULL && their_group != NULL)
+		fputs(",", out);
+	if (their_group != NULL)
+		group_write(out, "/culvert/groups/theirs", their_group, &their_created);
+	return (value != NULL) + (their_group != NULL);
+}
+
+static void all_reply(unsigned int members, const char *value)
 {
 	char *text;
 	size_t len;
@@ -141,20 +179,49 @@ void reply_keys(unsigned int members, const char *value)
 	fprintf(out,
 		"{\"header\":{\"revision\":\"%" PRId64 "\"},\"succeeded\":true,\"responses\":["
 		"{\"response_range\":{\"kvs\":[",
-		++revision);
-	members_write(out, members);
-	fputs("]}},{\"response_range\":{\"kvs\":[", out);
-	if (value != NULL)
-		key_write(out, "/culvert/groups/main", value, 0);
-	if (their_group != NULL) {
-		fputs(value != NULL ? "," : "", out);
-		key_write(out, "/culvert/groups/theirs", their_group, 0);
-	}
-	fprintf(out, "],\"count\":\"%d\"}}]}", (value != NULL) + (their_group != NULL));
+		revision);
+	fprintf(out, "],\"count\":\"%u\"}},{\"response_range\":{\"kvs\":[",
+		members_write(out, members));
+	fprintf(out, "],\"count\":\"%d\"}}]}", groups_write(out, value));
 	fclose(out);
-	wait_for(ETCD_TXN);
 	reply(text);
 	free(text);
+}
+
+bool is_polling(void)
+{
+	return body != NULL && strstr(body, "count_only") != NULL;
+}
+
+bool is_reading(void)
+{
+	return body != NULL && strstr(body, "range_end") != NULL;
+}
+
+void reply_revision(void)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "{\"header\":{\"revision\":\"%" PRId64 "\"}}", revision);
+	reply(text);
+}
+
+void reply_keys(unsigned int members, const char *value)
+{
+	bool polls;
+
+	revision++;
+	wait_for(ETCD_TXN);
+	polls = is_polling();
+	if (polls)
+		reply_revision();
+	if (!polls || is_reading())
+		all_reply(members, value);
+	if (desk.fleet->all_members) { // they are asked for again
+		keep();
+		assert_true(is_reading());
+		all_reply(members, value);
+	}
 }
 
 char *replaced_text(bool done, const char *value)
@@ -167,7 +234,7 @@ char *replaced_text(bool done, const char *value)
 		"{\"header\":{\"revision\":\"%" PRId64 "\"},\"succeeded\":%s,\"responses\":["
 		"{\"response_range\":{\"kvs\":[",
 		++revision, done ? "true" : "false");
-	key_write(out, "/culvert/groups/main", value, 0);
+	group_write(out, "/culvert/groups/main", value, &created);
 	fputs("],\"count\":\"1\"}}]}", out);
 	fclose(out);
 	return text;
@@ -253,16 +320,19 @@ void fail_for(unsigned int ms)
 bool is_replaced_in(unsigned int ms, unsigned int members, const char *value)
 {
 	uint64_t end = desk_now + ms;
+	bool changed = true;
 
 	while (desk_now < end) {
 		tick();
 		keep();
 		if (is_replacing())
 			return true;
-		if (body != NULL && value != NULL)
-			revision--; // nothing has changed
-		if (body != NULL)
-			reply_keys(members, value);
+		if (body == NULL)
+			continue;
+		if (value != NULL && !changed)
+			revision--;
+		reply_keys(members, value);
+		changed = false;
 	}
 	return false;
 }
@@ -406,6 +476,8 @@ int fleet_desk_begin(void **state)
 	assert_int_equal(fleet_connect(&desk, NULL, NULL), 0);
 	revision = 10;
 	their_text = "culvert 1 0.1 other 100 serves groups=0";
+	created = their_created = 0;
+	memset(listed, 0, sizeof(listed));
 	their_lease = OTHER;
 	third_text = "culvert 2 more";
 	their_group = NULL;

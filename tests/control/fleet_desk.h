@@ -44,6 +44,13 @@ void reply(const char *text);
 // The same while the control thread waits for something else.
 void reply_meanwhile(const char *text);
 
+// Whether the question is no more than for the revision; its answer: the present one.
+bool is_polling(void);
+void reply_revision(void);
+
+// Whether it is for keys.
+bool is_reading(void);
+
 // The answer to a read, after waiting for it: these members, and the group with a value that is
 // new; NULL: it is missing.
 void reply_keys(unsigned int members, const char *value);

@@ -114,13 +114,24 @@ static void a_key_is_made_once(void **state)
 
 static void keys_of_a_prefix_are_read(void **state)
 {
-	char *text = etcd_read_text("/c/members/", "/c/groups/", 8);
+	char *text = etcd_read_text("/c/members/", 5, "/c/groups/", 8);
 
 	(void)state;
 	check_at(text, "success 0 requestRange range_end", true, "/c/members0");
-	check_at(text, "success 0 requestRange min_mod_revision", false, "0");
+	check_at(text, "success 0 requestRange min_mod_revision", false, "5");
 	check_at(text, "success 1 requestRange key", true, "/c/groups/");
 	check_at(text, "success 1 requestRange min_mod_revision", false, "8");
+	free(text);
+}
+
+static void the_revision_alone_is_asked_for(void **state)
+{
+	char *text = etcd_poll_text("/c/members/m");
+
+	(void)state;
+	check_at(text, "success 0 requestRange key", true, "/c/members/m");
+	assert_non_null(strstr(text, "\"count_only\":true"));
+	assert_null(strstr(text, "range_end"));
 	free(text);
 }
 
@@ -145,6 +156,7 @@ static void answers_are_read(void **state)
 	assert_string_equal(r.keys[0].value, "one\n");
 	assert_string_equal(r.keys[0].coded, "b25lCg==");
 	assert_int_equal(r.keys[0].revision, 6);
+	assert_int_equal(r.keys[0].created, 3);
 	assert_int_equal(r.keys[0].lease, 12);
 	assert_int_equal(r.keys[0].range, 0);
 	assert_int_equal(r.counts[0], 1);
@@ -260,6 +272,7 @@ int main(void)
 		cmocka_unit_test(a_key_that_does_not_exist_is_made),
 		cmocka_unit_test(a_key_is_made_once),
 		cmocka_unit_test(keys_of_a_prefix_are_read),
+		cmocka_unit_test(the_revision_alone_is_asked_for),
 		cmocka_unit_test(answers_are_read),
 		cmocka_unit_test(damaged_answers_are_refused),
 		cmocka_unit_test(a_value_that_is_no_text_is_empty),
