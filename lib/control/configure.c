@@ -7,6 +7,7 @@
 #include "audit_log.h"
 #include "build_flow.h"
 #include "frozen.h"
+#include "group.h"
 #include "ike.h"
 #include "ike_tables.h"
 #include "ipv6.h"
@@ -126,6 +127,7 @@ int configure_start(struct control *c, struct snapshot *s)
 		return -ENOMEM;
 	}
 	tunnels_set(c, &tunnels, s, NULL);
+	groups_sas_follow(c);
 	return 0;
 }
 
@@ -188,6 +190,7 @@ static void publish(struct control *c, struct conf *conf, struct snapshot *s,
 	address_follow(c, c->retired);
 	peers_follow(c, c->retired);
 	path_mtus_apply(c);
+	groups_sas_follow(c);
 }
 
 // Nothing fails after something was changed.

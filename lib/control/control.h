@@ -221,6 +221,9 @@ struct owned_group {
 struct owned_groups {
 	struct owned_group item[CONF_GROUPS_MAX]; // as in the configuration
 	unsigned int n;
+	// Of a fleet: the SAs of the configuration that each has, from the first one on by
+	// group_next, and after those of groups the SAs that are of none.
+	struct sa *sas[CONF_GROUPS_MAX + 1];
 	uint64_t takeover_ms; // when the last one is over; 0: it is, or there was none
 };
 

@@ -12,6 +12,7 @@
 #include "fleet_parts.h"
 #include "fleet_value.h"
 #include "group.h"
+#include "numbers.h"
 #include "role.h"
 
 #define OTHERS_MS     400                 // that the first member has for each free group,
@@ -189,6 +190,7 @@ void fleet_group_follow(struct control *c, struct owned_group *g, uint64_t now_m
 	} else if (g->role == CONF_STANDBY && sure && own && !g->fleet.giving) {
 		g->fleet.held = g->fleet.lease;
 		fleet_numbers_begin(c, conf_of(c, g));
+		numbers_group_tick(c, (unsigned int)(g - c->groups.item), now_ms);
 		role_set(c, g->name, CONF_ACTIVE, now_ms);
 	}
 	if (g->role == CONF_STANDBY && !own)

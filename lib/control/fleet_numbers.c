@@ -106,26 +106,18 @@ static uint64_t bound_of(const struct sa *sa)
 	return RTE_MAX(reach(sa, 1), seen(sa));
 }
 
-// The i-th SA of the configuration from *i on that is of a group; NULL: there is no more.
-static struct sa *next_of(const struct control *c, const struct conf_group *g, unsigned int *i)
+// The first SA of the configuration that is of a group; the next one is its group_next.
+static struct sa *first_of(const struct control *c, const struct conf_group *g)
 {
-	const struct snapshot_control *s = c->snapshot->control;
-
-	while (*i < s->n_sa) {
-		struct sa *sa = s->sa[(*i)++];
-
-		if (conf_group_has(g, &sa->opt.local))
-			return sa;
-	}
-	return NULL;
+	return c->groups.sas[g - c->conf->groups];
 }
 
 bool fleet_numbers_due(struct control *c, const struct conf_group *g, unsigned int lines)
 {
-	unsigned int i = 0, n = 0;
+	unsigned int n = 0;
 	struct sa *sa;
 
-	while ((sa = next_of(c, g, &i)) != NULL) {
+	for (sa = first_of(c, g); sa != NULL; sa = sa->group_next) {
 		n++;
 		if (needs_more(sa))
 			return true;
@@ -156,10 +148,10 @@ void fleet_numbers_expect_leaps(struct control *c, const struct conf_group *g)
 
 unsigned int fleet_numbers_write(struct control *c, const struct conf_group *g, FILE *out)
 {
-	unsigned int i = 0, n = 0;
+	unsigned int n = 0;
 	struct sa *sa;
 
-	while ((sa = next_of(c, g, &i)) != NULL) {
+	for (sa = first_of(c, g); sa != NULL; sa = sa->group_next) {
 		struct fleet_line l = {.out = sa->opt.direction == SA_OUT, .bound = bound_of(sa)};
 
 		l.used = RTE_MIN(at(sa), l.bound);
@@ -199,10 +191,9 @@ static const char *line_check(const struct sa *sa, const struct fleet_line *l, b
 // Whether a line was found for each SA that has had a bound.
 static bool is_complete(const struct control *c, const struct conf_group *g)
 {
-	unsigned int i = 0;
 	const struct sa *sa;
 
-	while ((sa = next_of(c, g, &i)) != NULL)
+	for (sa = first_of(c, g); sa != NULL; sa = sa->group_next)
 		if (seen(sa) > 0 && sa->record->checked != c->fleet->checks)
 			return false;
 	return true;
@@ -290,10 +281,9 @@ void fleet_numbers_learn(
 
 void fleet_numbers_begin(struct control *c, const struct conf_group *g)
 {
-	unsigned int i = 0;
 	struct sa *sa;
 
-	while ((sa = next_of(c, g, &i)) != NULL) {
+	for (sa = first_of(c, g); sa != NULL; sa = sa->group_next) {
 		frozen_renew(c); // a window takes up to a millisecond
 		if (sa->opt.direction == SA_IN) {
 			numbers_refuse(sa->record, sa->record->left_out);
@@ -310,12 +300,13 @@ void fleet_numbers_begin(struct control *c, const struct conf_group *g)
 
 void fleet_numbers_end(struct control *c, const struct conf_group *g)
 {
-	unsigned int i = 0;
 	struct sa *sa;
 
-	while ((sa = next_of(c, g, &i)) != NULL)
+	for (sa = first_of(c, g); sa != NULL; sa = sa->group_next) {
 		sa_grant(sa, sa->opt.direction == SA_OUT ? sa_out_seq(sa_out_of(sa))
 							 : sa_numbers_used(sa));
+		sa->record->rate = 0; // numbers_tick() looks at it no more
+	}
 }
 
 // Own numbers up to the bound. Each turn has a block of them.
@@ -336,10 +327,9 @@ static uint64_t left_of(const struct sa *sa)
 uint64_t fleet_numbers_last_s(const struct control *c, const struct conf_group *g)
 {
 	uint64_t last = UINT64_MAX;
-	unsigned int i = 0;
 	struct sa *sa;
 
-	while ((sa = next_of(c, g, &i)) != NULL)
+	for (sa = first_of(c, g); sa != NULL; sa = sa->group_next)
 		if (sa->record->rate > 0)
 			last = RTE_MIN(last, left_of(sa) / sa->record->rate);
 	return last;

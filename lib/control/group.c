@@ -76,6 +76,30 @@ void groups_follow(struct control *c, const struct conf *conf)
 	groups_note_standby(c);
 }
 
+static void sa_add(struct control *c, struct sa *sa)
+{
+	const struct conf_group *g = conf_group_of(c->conf, &sa->opt.local);
+	struct sa **first = &c->groups.sas[g != NULL ? g - c->conf->groups : CONF_GROUPS_MAX];
+
+	sa->group_next = *first;
+	*first = sa;
+}
+
+// An SA that the configuration has twice is one, which is added once.
+void groups_sas_follow(struct control *c)
+{
+	const struct snapshot_control *s = c->snapshot->control;
+
+	memset(c->groups.sas, 0, sizeof(c->groups.sas));
+	if (c->conf->fleet_member == 0)
+		return;
+	for (unsigned int i = 0; i < s->n_sa; i++)
+		s->sa[i]->group_next = s->sa[i];
+	for (unsigned int i = s->n_sa; i-- > 0;)
+		if (s->sa[i]->group_next == s->sa[i])
+			sa_add(c, s->sa[i]);
+}
+
 void groups_note_standby(struct control *c)
 {
 	struct objects *o = c->snapshot->objects;

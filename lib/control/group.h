@@ -20,6 +20,10 @@ bool groups_keep_roles(struct control *c, const struct conf *conf, FILE *errors)
 // roles.
 void groups_follow(struct control *c, const struct conf *conf);
 
+// After a configuration has come into use: the SAs of each group, of a fleet, whose changes are all
+// configurations as a whole.
+void groups_sas_follow(struct control *c);
+
 // After roles have changed, or may have: whether all groups are standby, for tunnels without an SA.
 void groups_note_standby(struct control *c);
 

@@ -96,21 +96,48 @@ static void out_tick(struct sa_out *sa, uint64_t now_ms)
 		r->claimed = RTE_MAX(r->claimed, sa->block_end);
 }
 
+static void sa_tick(struct sa *sa, uint64_t now_ms)
+{
+	if (sa->opt.direction == SA_OUT && sa_out_of(sa)->blocks.turn != 0)
+		out_tick(sa_out_of(sa), now_ms);
+	if (sa->record->sure_ms == 0)
+		sa->record->sure_ms = now_ms + NUMBERS_REPEAT_MS + SURE_MS;
+	if (!sa->record->in_file) // else reserve.h does it
+		sa_record_sample(sa->record, sa_numbers_used(sa));
+}
+
+void numbers_group_tick(struct control *c, unsigned int group, uint64_t now_ms)
+{
+	for (struct sa *sa = c->groups.sas[group]; sa != NULL; sa = sa->group_next)
+		sa_tick(sa, now_ms);
+}
+
+// SAs of standby groups, which may be nearly all, wait for numbers_group_tick().
+static void fleet_sas_tick(struct control *c, uint64_t now_ms)
+{
+	const struct sa_list *sas = &c->snapshot->objects->sas;
+
+	for (unsigned int i = 0; i < c->groups.n; i++)
+		if (c->groups.item[i].role == CONF_ACTIVE)
+			numbers_group_tick(c, i, now_ms);
+	numbers_group_tick(c, CONF_GROUPS_MAX, now_ms);
+	for (unsigned int i = sas->n_configured[SA_OUT]; i < sas->n_out; i++) // of IKE
+		sa_tick(&sas->out[i]->sa, now_ms);
+	for (unsigned int i = sas->n_configured[SA_IN]; i < sas->n_in; i++)
+		sa_tick(&sas->in[i]->sa, now_ms);
+}
+
 void numbers_tick(struct control *c, uint64_t now_ms)
 {
 	const struct sa_list *sas = &c->snapshot->objects->sas;
 	struct sa *sa;
 
-	if (c->conf->pair_member == 0 && c->conf->fleet_member == 0)
+	if (c->conf->fleet_member != 0)
+		fleet_sas_tick(c, now_ms);
+	if (c->conf->pair_member == 0)
 		return;
-	for (unsigned int i = 0; (sa = sa_list_at(sas, i)) != NULL; i++) {
-		if (sa->opt.direction == SA_OUT && sa_out_of(sa)->blocks.turn != 0)
-			out_tick(sa_out_of(sa), now_ms);
-		if (sa->record->sure_ms == 0)
-			sa->record->sure_ms = now_ms + NUMBERS_REPEAT_MS + SURE_MS;
-		if (!sa->record->in_file) // else reserve.h does it
-			sa_record_sample(sa->record, sa_numbers_used(sa));
-	}
+	for (unsigned int i = 0; (sa = sa_list_at(sas, i)) != NULL; i++)
+		sa_tick(sa, now_ms);
 }
 
 // The highest number that packets of this member have had, unless the window was moved further.

@@ -18,6 +18,9 @@
 // numbers. Call it every 100 ms, before reserve_tick().
 void numbers_tick(struct control *c, uint64_t now_ms);
 
+// The same for the SAs of a group of a fleet before it becomes active. group: its place.
+void numbers_group_tick(struct control *c, unsigned int group, uint64_t now_ms);
+
 // Writes a line for the other member about the numbers of an SA, without a newline: "out" or "in",
 // the name of the SA (member_sa.h), the highest number that this member may have
 // used, or has accepted, that of the other one as far as it is known, and how many are in a second.

@@ -172,6 +172,7 @@ struct sa {
 		// Of sa_ledger.c:
 		struct sa_record *record; // of its key; NULL: not added yet
 		struct sa *next;          // of the record
+		struct sa *group_next;    // of the configuration, see lib/control/group.h
 		unsigned int refs;        // snapshots that have taken it
 		bool begun;               // workers have seen it
 		bool by_grant;            // as of struct sa_params

@@ -161,6 +161,7 @@ static struct control *fleet_enter(struct member *m)
 		if (o->seen[k] != 0)
 			f->member[f->n_members++].lease = o->seen[k];
 	control[i].fleet = f;
+	control[i].groups.sas[0] = &m->sa;
 	conf[i].fleet_member = i + 1;
 	conf[i].pair_member = 0;
 	return enter(m);
@@ -302,7 +303,7 @@ static void write_value(struct member *m, struct control *c, bool lost)
 	done = replace_value(m, c);
 	if (lost)
 		return;
-	if (!done) // must_read() of fleet_life.c
+	if (!done) // fleet_replace_taken() of fleet_read.c
 		etcd->of[number_of(m)].reads = fleets[number_of(m)].answered_ms = 0;
 	version_take(m, c);
 }

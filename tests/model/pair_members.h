@@ -459,7 +459,8 @@ static void member_prepare(unsigned int i, enum sa_direction direction)
 	objects[i].sas = (struct sa_list){.in = in_of[i],
 		.out = out_of[i],
 		.n_in = direction == SA_IN,
-		.n_out = direction == SA_OUT};
+		.n_out = direction == SA_OUT,
+		.n_configured = {[SA_IN] = direction == SA_IN, [SA_OUT] = direction == SA_OUT}};
 	objects[i].ledger = &ledger[i];
 	listed[i] = (struct snapshot_control){.sa = sa_of[i], .n_sa = 1};
 	snapshot[i].objects = &objects[i];
