@@ -129,12 +129,10 @@ bool fleet_numbers_due(struct control *c, const struct conf_group *g, unsigned i
 void fleet_numbers_expect_leaps(struct control *c, const struct conf_group *g)
 {
 	const struct spd *spd = c->snapshot->spd;
-	unsigned int i = 0;
-	struct sa *sa;
 
-	while ((sa = next_of(c, g, &i)) != NULL)
+	for (struct sa *sa = first_of(c, g); sa != NULL; sa = sa->group_next)
 		sa->record->leap = 0;
-	for (i = 0; i < spd_count(spd); i++) {
+	for (unsigned int i = 0; i < spd_count(spd); i++) {
 		const struct spd_policy *p = spd_at(spd, i);
 		struct sa_in *in;
 
