@@ -44,14 +44,8 @@ static bool takes(const struct fleet *f, const struct fleet_member *m)
 	return m->number > 0 && m->weight > 0 && !m->drains && (m->lease != f->lease || !f->drains);
 }
 
-// Whether etcd has answered so lately that it could write now, however late that answer was.
+// Whether etcd has answered so lately that it could write now.
 static bool is_sure(const struct fleet *f, uint64_t now_ms)
-{
-	return f->answered_ms != 0 && now_ms - f->heard_ms < SURE_MS;
-}
-
-// Whether keys are known as they were so lately.
-static bool is_current(const struct fleet *f, uint64_t now_ms)
 {
 	return f->answered_ms != 0 && now_ms - f->answered_ms < SURE_MS;
 }
@@ -179,20 +173,21 @@ static void owner_tick(struct control *c, struct owned_group *g, uint64_t now_ms
 {
 	struct fleet *f = c->fleet;
 	struct fleet_group *m = &g->fleet;
+	bool sure = is_sure(f, now_ms);
 
 	if (m->to == 0)
 		return;
 	if (!may_receive(f, m->to)) {
 		fleet_move_end(c, g, now_ms);
 	} else if (now_ms >= m->move_ms + READY_MS || (!g->leaving && now_ms >= m->move_ms)) {
-		if (is_current(f, now_ms)) // else its answer may not have been read
+		if (sure) // else its answer may not have been read
 			shun(f, m->to, now_ms);
 		fleet_move_end(c, g, now_ms);
 	} else if (!g->leaving && m->next == m->to && m->ready) {
 		g->leaving = true;
 		announced_change(c);
 		m->move_ms = now_ms + LEAVE_MS;
-	} else if (g->leaving && now_ms >= m->move_ms && is_sure(f, now_ms)) {
+	} else if (g->leaving && now_ms >= m->move_ms && sure) {
 		hand_over(c, g, now_ms);
 	}
 }
@@ -391,9 +386,6 @@ void fleet_moves_read(struct control *c, uint64_t now_ms)
 	struct fleet_place p;
 
 	members_note(c, now_ms);
-	if (f->answered_ms != f->heard_of_ms)
-		f->heard_ms = now_ms;
-	f->heard_of_ms = f->answered_ms;
 	if (f->changed)
 		f->changed_ms = now_ms;
 	f->changed = false;

@@ -46,8 +46,6 @@ struct fleet {
 	uint64_t answered_ms; // when the last answer with keys was asked for; 0: it is not used
 	uint64_t keys_ms;     // the same, also if a transaction has failed since; 0: never
 	uint64_t kept_ms;     // the same of the last answer about the lease
-	uint64_t heard_ms;    // when an answer with keys came last,
-	uint64_t heard_of_ms; // and answered_ms then
 	uint64_t quiet_ms;    // no group of others is taken before
 	unsigned int next;    // group that is looked at first
 	uint64_t checks;      // of values, so far

@@ -182,27 +182,6 @@ static void it_announces_a_group_that_it_keeps(void **state)
 	free(value);
 }
 
-// A busy etcd is no reason to wait.
-static void a_group_moves_though_answers_are_late(void **state)
-{
-	const char *why;
-
-	(void)state;
-	take();
-	no_writes();
-	assert_true(fleet_drain_group(&desk, "main", &why));
-	for (unsigned int i = 0; i < 10 && !is_replacing(); i++) {
-		for (unsigned int k = 0; k < 60; k++) // 0.6 s
-			tick();
-		if (asked == ETCD_LEASE_KEEPALIVE)
-			keep();
-		else
-			reply_keys(ME | THEM, taken);
-	}
-	assert_true(is_replacing());
-	check_asked("culvert 1 2 culvert 7\nnext other 9\nout");
-}
-
 static void an_order_to_keep_a_group_ends_its_move(void **state)
 {
 	const char *why;
@@ -311,7 +290,6 @@ int main(void)
 		fleet_test(it_keeps_a_group_whose_next_owner_drains),
 		fleet_test(a_stop_gives_up_all_numbers_of_others),
 		fleet_test(it_announces_a_group_that_it_keeps),
-		fleet_test(a_group_moves_though_answers_are_late),
 		fleet_test(an_order_to_keep_a_group_ends_its_move),
 		fleet_test(a_gap_does_not_count_against_the_next_owner),
 		fleet_test(two_groups_are_given_up_for_two_members),
