@@ -25,16 +25,6 @@ static uint32_t begin_tcp(const struct flow_table *t, const struct flow_pkt *p)
 	return 0;
 }
 
-// A reply is to a request that the gateway has not seen: before a takeover the other one may have.
-static uint32_t begin_icmp(const struct flow_table *t, const struct flow_pkt *p)
-{
-	const bool asker = p->dir == 1 ? !p->icmp_reply : p->icmp_reply;
-
-	if (p->icmp_reply && !flow_table_has_taken_over(t))
-		return 0;
-	return FLOW_ICMP_NEW | (asker ? FLOW_INITIATOR : 0);
-}
-
 uint32_t ct_begin(const struct flow_table *t, const struct flow_pkt *p, enum drop *reason)
 {
 	uint32_t initiator = p->dir == 1 ? FLOW_INITIATOR : 0;
@@ -54,7 +44,10 @@ uint32_t ct_begin(const struct flow_table *t, const struct flow_pkt *p, enum dro
 	case IPPROTO_ICMP:
 	case IPPROTO_ICMPV6:
 		*reason = DROP_CT_INVALID; // an answer to nothing
-		return begin_icmp(t, p);
+		// Before a takeover the other gateway may have seen the request. The flow counts
+		// for the sender all the same: anybody can send a reply.
+		return p->icmp_reply && !flow_table_has_taken_over(t) ? 0
+								      : FLOW_ICMP_NEW | initiator;
 	default:
 		return FLOW_OTHER_NEW | initiator;
 	}
