@@ -219,11 +219,12 @@ static bool may_take(const struct fleet *f, const struct owned_group *g, uint64_
 {
 	const bool meant = is_meant(f, &g->fleet);
 
-	if (g->fleet.free_ms == 0 || now_ms < g->fleet.avoid_ms)
+	if (g->fleet.free_ms == 0)
 		return false;
 	if (meant && g->fleet.ready)
 		return true;
-	return !f->drains && (now_ms >= f->quiet_ms || meant) && is_in_turn(f, &g->fleet, now_ms);
+	return now_ms >= g->fleet.avoid_ms && !f->drains && (now_ms >= f->quiet_ms || meant) &&
+	       is_in_turn(f, &g->fleet, now_ms);
 }
 
 // Of the owner: its bounds are nearly used up.

@@ -240,7 +240,7 @@ static void answer_take(struct control *c, char *text, const char *error, uint64
 	} else if (f->named_twice) {
 		snprintf(f->error, sizeof(f->error), "another gateway is member %u",
 			c->conf->fleet_member);
-	} else if (question == FLEET_READ) {
+	} else if (question == FLEET_READ || question == FLEET_POLL) {
 		f->error[0] = '\0';
 	}
 	if (text == NULL || rc < 0) {

@@ -320,6 +320,18 @@ static bool may_rebalance(
 	       now_ms >= since_ms + EACH_MS * fleet_place_fuller(p, own);
 }
 
+// Members that were not ready once are better than none.
+static unsigned int next_at_once(struct fleet_place *p, unsigned int group)
+{
+	unsigned int to = fleet_place_next(p, group);
+
+	if (to != FLEET_NONE)
+		return to;
+	for (unsigned int i = 0; i < p->n_members; i++)
+		p->member[i].shunned = false;
+	return fleet_place_next(p, group);
+}
+
 // All groups that others can take, without waiting for these. The next owner of each takes it even
 // if it drains by now, as one that has answered: else nobody has it if all members drain at the
 // same time.
@@ -334,7 +346,7 @@ static void leave_at_once(struct control *c, struct fleet_place *p, uint64_t now
 		if (!is_owner(f, g))
 			continue;
 		p->group[i].owner = fleet_member_of(f, f->lease); // also of one that moves
-		to = fleet_place_next(p, i);
+		to = next_at_once(p, i);
 		if (to == FLEET_NONE)
 			continue;
 		p->group[i].owner = to;

@@ -280,6 +280,42 @@ static void the_peer_notices_no_move(void **state)
 	free(value);
 }
 
+// It has given the group up before, so that others take it for some seconds.
+static void it_takes_a_group_that_another_one_leaves_to_it(void **state)
+{
+	const char *why;
+	char *value = value_with("culvert 1 9 - 0\nready culvert 7\n", 50);
+
+	(void)state;
+	take();
+	while (is_replacing())
+		reply_replaced(true, taken);
+	assert_true(fleet_order(&desk, "main", CONF_STANDBY, &why));
+	assert_true(is_replaced_in(1000, ME | THEM, taken));
+	etcd_does_it();
+	reply_keys(ME | THEM, value);
+	assert_true(is_replacing() || is_replaced_in(500, ME | THEM, value));
+	check_asked("culvert 1 10 culvert 7\n");
+	free(value);
+}
+
+// One that was not ready in a move is better than none.
+static void a_member_that_drains_now_has_no_choice(void **state)
+{
+	(void)state;
+	take();
+	while (is_replacing())
+		reply_replaced(true, taken);
+	desk.fleet->shunned[2] = OTHER;
+	desk.fleet->shunned_ms[2] = desk_now + 60000;
+	assert_true(fleet_drain_now(&desk));
+	free(description_asked());
+	reply("{\"header\":{\"revision\":\"99\"},\"succeeded\":true}");
+	while (!is_replacing())
+		assert_true(is_replaced_in(1000, ME | THEM, taken));
+	check_asked(" - 0\nready other 9\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +331,8 @@ int main(void)
 		fleet_test(two_groups_are_given_up_for_two_members),
 		fleet_test(a_group_that_was_given_up_counts_for_the_next_one),
 		fleet_test(the_peer_notices_no_move),
+		fleet_test(it_takes_a_group_that_another_one_leaves_to_it),
+		fleet_test(a_member_that_drains_now_has_no_choice),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
