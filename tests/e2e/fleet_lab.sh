@@ -9,7 +9,7 @@
 
 fleet_groups=6
 fleet_lease=${FLEET_LEASE-3}
-fleet_rebalance=2
+fleet_rebalance=6 # later than the checks of a case: if a member is late, another one has two groups more until then
 declare -A fleet_number=([a]=1 [c]=2 [d]=3)
 declare -A living=() # members that run and are not frozen
 
