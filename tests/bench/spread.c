@@ -18,6 +18,7 @@
 #include <rte_esp.h>
 #include <rte_udp.h>
 
+#include "clocks.h"
 #include "core.h"
 #include "fanout.h"
 #include "handover.h"
@@ -30,7 +31,6 @@
 #define ROUNDS    11    // of which the median counts
 #define COUNTED   1000  // packets whose instructions are counted
 #define FLOWS_MAX 4096
-#define NEVER     UINT64_MAX
 // Frames that wait in all queues of the card, which are always full: workers find them where a card
 // has written them, not in their nearest caches.
 #define WAITING 512
@@ -58,7 +58,7 @@ struct line {
 	enum setup setup;
 	struct gateway_pair *pair;
 	struct queue queue[POINT_WORKERS_MAX];    // by worker
-	uint64_t clock[POINT_WORKERS_MAX];        // TSC cycles
+	struct clocks clocks;                     // of the workers
 	unsigned int part[POINT_WORKERS_MAX];     // the next of its turn
 	unsigned int bursts[POINT_WORKERS_MAX];   // received in a row
 	uint64_t usual[POINT_WORKERS_MAX][PARTS]; // cycles that the part took last
@@ -90,7 +90,7 @@ static void clock_stop(struct line *l, unsigned int worker)
 	if (spent > l->interrupted)
 		spent = *usual;
 	*usual = spent;
-	l->clock[worker] += spent;
+	l->clocks.at[worker] += spent;
 }
 
 // --- the traffic ---
@@ -267,28 +267,13 @@ static bool part_do(struct line *l, unsigned int worker, enum part part, bool *m
 	return fanout_pending(w) && pipeline_keep(w, rte_rdtsc()) > 0;
 }
 
-// The next clock after that of a worker with nothing to do, which continues then.
-static uint64_t clock_after(const struct line *l, uint64_t clock)
-{
-	uint64_t next = NEVER;
-
-	for (unsigned int i = 0; i < l->point.workers; i++)
-		if (l->clock[i] > clock)
-			next = RTE_MIN(next, l->clock[i]);
-	return next == NEVER ? clock : next;
-}
-
 // The worker whose clock shows least does the next part of its turn that has work.
 static void step(struct line *l)
 {
-	unsigned int i = 0;
-	struct worker *w;
+	const unsigned int i = clocks_next(&l->clocks);
+	struct worker *w = l->pair->near.worker[i];
 	bool worked = false, more = false;
 
-	for (unsigned int k = 1; k < l->point.workers; k++)
-		if (l->clock[k] < l->clock[i])
-			i = k;
-	w = l->pair->near.worker[i];
 	for (unsigned int k = 0; k < PARTS && !worked; k++) {
 		worked = part_do(l, i, l->part[i], &more);
 		if (worked)
@@ -301,7 +286,7 @@ static void step(struct line *l)
 		l->bursts[i] = 0;
 	}
 	if (!worked)
-		l->clock[i] = clock_after(l, l->clock[i]);
+		clocks_wait(&l->clocks);
 	rte_rcu_qsbr_quiescent(l->pair->qsbr, w->id);
 }
 
@@ -327,7 +312,7 @@ static uint64_t run_until(struct line *l, uint64_t packets)
 		}
 	}
 	for (unsigned int i = 0; i < l->point.workers; i++)
-		end = RTE_MAX(end, l->clock[i]);
+		end = RTE_MAX(end, l->clocks.at[i]);
 	return end;
 }
 
@@ -353,6 +338,7 @@ static void line_open(struct line *l, struct rte_mempool *pool)
 
 	if (hash_key_draw(&key) < 0)
 		die("no random numbers");
+	l->clocks.n = l->point.workers;
 	l->one_lane = l->point;
 	l->one_lane.workers = 1;
 	l->pair = gateway_pair_new(&l->point, pool, 0);
