@@ -200,16 +200,35 @@ static void sent_check(struct line *l, const struct tx_buffer *tx, bool esp)
 
 // --- the workers ---
 
-// The worker has worked since clock_start(): it sends the results.
-static void send_all(struct line *l, struct worker *w, unsigned int i)
+static void send_buffer(struct line *l, unsigned int worker, uint16_t port)
 {
+	struct tx_buffer *tx = &l->pair->near.worker[worker]->tx[port];
+
+	sent_check(l, tx, port == PORT_WAN);
+	nic_send(tx->m, tx->n);
+	tx->n = 0;
+}
+
+// The buffer of a port is full within a part of a turn.
+static void send_full(void *line, uint16_t port)
+{
+	struct line *l = line;
+	const unsigned int worker = l->clocks.last;
+
+	clock_stop(l, worker);
+	send_buffer(l, worker, port);
+	clock_start(l);
+}
+
+// The worker has worked since clock_start(): it sends the results.
+static void send_all(struct line *l, unsigned int worker)
+{
+	struct worker *w = l->pair->near.worker[worker];
+
 	worker_mbufs_free(w);
-	clock_stop(l, i);
-	for (uint16_t port = 0; port <= PORT_WAN; port++) {
-		sent_check(l, &w->tx[port], port == PORT_WAN);
-		nic_send(w->tx[port].m, w->tx[port].n);
-		w->tx[port].n = 0;
-	}
+	clock_stop(l, worker);
+	for (uint16_t port = 0; port <= PORT_WAN; port++)
+		send_buffer(l, worker, port);
 	w->to_wake = 0; // all are awake
 }
 
@@ -277,7 +296,7 @@ static void step(struct line *l)
 	for (unsigned int k = 0; k < PARTS && !worked; k++) {
 		worked = part_do(l, i, l->part[i], &more);
 		if (worked)
-			send_all(l, w, i);
+			send_all(l, i);
 		else if (l->counting)
 			step_end();
 		if (more)
@@ -351,9 +370,11 @@ static void line_open(struct line *l, struct rte_mempool *pool)
 	for (unsigned int i = 0; i < l->point.workers; i++)
 		if (l->queue[i].traffic.batch != NULL)
 			l->queue[i].next = l->queue[i].traffic.batch->n;
-	for (unsigned int i = 0; i < l->point.workers; i++)
+	for (unsigned int i = 0; i < l->point.workers; i++) {
+		worker_sender_set(l->pair->near.worker[i], send_full, l);
 		if (l->queue[i].traffic.batch != NULL)
 			queue_fill(l, &l->queue[i]);
+	}
 	if (l->point.workers == 1)
 		return;
 	for (unsigned int i = 0; i < l->point.workers; i++) {
@@ -403,7 +424,8 @@ static double own_count(struct line *l)
 	return (double)l->own / (double)(l->sent - before);
 }
 
-// Returns whether all packets were in order, and none fell out of the replay window.
+// Returns whether all packets were in order, none fell out of the replay window, and all were sent
+// that could be.
 static bool measure(
 	const struct point *p, enum setup setup, struct rte_mempool *pool, bool counts, bool json)
 {
@@ -417,7 +439,7 @@ static bool measure(
 	line_open(&l, pool);
 	mpps = mpps_measure(&l);
 	own = counts ? own_count(&l) : 0;
-	lost = dropped(&l, DROP_REPLAY);
+	lost = dropped(&l, DROP_REPLAY) + dropped(&l, DROP_TX_FULL);
 	if (json)
 		printf("{\"core_clock\":%.3f,", core_measure().clock);
 	printf(json ? "\"setup\":\"%s\",\"dir\":\"%s\",\"alg\":\"%s\",\"size\":\"%s\","
