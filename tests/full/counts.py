@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Figures of a pass that depend on the code alone, not on the machine or its load, compared with those of the last
 release for this Debian."""
+import fcntl
 import json
 import os
 import platform
@@ -17,10 +18,14 @@ def release():
 
 
 def build(*programs):
-    """For x86-64-v3: libraries choose functions by the processor, our own code does not."""
-    if not os.path.exists(os.path.join(BUILD, "build.ninja")):
-        subprocess.run(["meson", "setup", BUILD, ROOT, "-Dmarch=x86-64-v3"], check=True, stdout=sys.stderr)
-    subprocess.run(["ninja", "-C", BUILD, "--quiet", *programs], check=True, stdout=sys.stderr)
+    """For x86-64-v3: libraries choose functions by the processor, our own code does not. Tests that run at the same time
+    build one after the other."""
+    os.makedirs(os.path.dirname(BUILD), exist_ok=True)
+    with open(BUILD + ".lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(os.path.join(BUILD, "build.ninja")):
+            subprocess.run(["meson", "setup", BUILD, ROOT, "-Dmarch=x86-64-v3"], check=True, stdout=sys.stderr)
+        subprocess.run(["ninja", "-C", BUILD, "--quiet", *programs], check=True, stdout=sys.stderr)
 
 
 class Counts:
