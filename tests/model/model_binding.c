@@ -106,7 +106,8 @@ static void insert(unsigned int i)
 static void find_second(unsigned int i)
 {
 	const struct flow_key key = model->nat[i].key;
-	const uint32_t place = place_find(table, &model->now.index, model->nat[i].hash, &key);
+	const struct home home = home_of(&model->now.index, model->nat[i].hash);
+	const uint32_t place = place_find(table, &home, model->nat[i].hash, &key);
 	const struct flow *f = flow_at_place(table, place);
 
 	if (place == 0)

@@ -144,6 +144,9 @@ char *base64_read(const char *, size_t *) { return NULL; }
 uint64_t member_silent_ms(const struct control *, const struct owned_group *, uint64_t) { return 0; }
 const char *member_missing(struct control *, const struct owned_group *, uint64_t) { return NULL; }
 void member_lines_tick(struct control *, uint64_t) {}
+struct sa_in *policy_receiver(const struct control *, const struct spd_policy *, unsigned int) { return NULL; }
+const struct spd_policy *spd_at(const struct spd *, unsigned int) { return NULL; }
+unsigned int spd_count(const struct spd *) { return 0; }
 // clang-format on
 
 // --- members ---
