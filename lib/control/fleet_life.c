@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "digests.h"
 #include "etcd_text.h"
 #include "event_log.h"
-#include "digests.h"
 #include "fleet_parts.h"
 #include "group.h"
 #include "log.h"
