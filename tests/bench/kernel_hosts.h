@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hosts beside a gateway of the kernel: frames are sent by packet sockets, and counted where they
+// arrive. The kernel forwards them on the CPU that sends, before the call returns.
+#pragma once
+
+#include <stdint.h>
+
+#define KERNEL_HOSTS_BURST 32
+
+// Their interfaces. What is sent by the last one is to arrive nowhere.
+enum kernel_host { HOST_LAN, HOST_WAN, HOST_NOWHERE, KERNEL_HOSTS };
+
+struct kernel_hosts;
+
+// names: of the interfaces, separated by commas. Ends the program if it cannot send there.
+struct kernel_hosts *kernel_hosts_new(const char *names);
+void kernel_hosts_free(struct kernel_hosts *h); // NULL is allowed
+
+// Sends a burst of frames of len octets, one each stride octets.
+void kernel_hosts_send(struct kernel_hosts *h, enum kernel_host host, const uint8_t *frame,
+	uint32_t stride, uint16_t len);
+
+// Waits until all frames sent from LAN and WAN have arrived at the other one, or none has for a
+// while.
+void kernel_hosts_wait(struct kernel_hosts *h);
+
+// Frames that have not arrived so far.
+uint64_t kernel_hosts_lost(struct kernel_hosts *h);
