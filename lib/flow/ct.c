@@ -53,6 +53,13 @@ uint32_t ct_begin(const struct flow_table *t, const struct flow_pkt *p, enum dro
 	}
 }
 
+// Whether a flow counts for the same ones with both words: mostly, and then no counter of other
+// workers is touched.
+static bool counts_alike(uint32_t a, uint32_t b)
+{
+	return ((a ^ b) & (FLOW_COUNTED | FLOW_OF_SOURCE | FLOW_INITIATOR)) == 0;
+}
+
 bool ct_word_change(struct flow_table *t, struct flow *f, uint32_t *old, uint32_t word)
 {
 	// From the change on that completes the handshake, the flow no longer counts.
@@ -63,7 +70,7 @@ bool ct_word_change(struct flow_table *t, struct flow *f, uint32_t *old, uint32_
 		return false;
 	flow_word_show(f);
 	// A dead one was taken off the count when it died.
-	if ((*old & FLOW_REMOVED) != 0)
+	if ((*old & FLOW_REMOVED) != 0 || counts_alike(*old, word))
 		return true;
 	if ((*old & FLOW_COUNTED) != 0) {
 		flow_source_subtract(t, f, *old);

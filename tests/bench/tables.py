@@ -112,11 +112,11 @@ def hostile(rows):
 
 
 def connections(rows):
-    yield from head("table", "cycles", "connections a second", "kernel: cycles", "connections a second", "ratio", "lost here", "by the kernel")
+    yield from head("table", "cycles", "connections a second", "kernel: cycles", "sending", "connections a second", "ratio", "lost here", "by the kernel")
     for r in rows:
         lost = r["kernel_lost"] > 0
-        kernel = ("", "", "") if lost else (f"{r['kernel']:,.0f}", f"{r['kernel_per_s']:,.0f}",
-                                            f"{r['ratio']:.1f}" if r["ratio"] >= 10 else f"**{r['ratio']:.1f}**")
+        kernel = ("",) * 4 if lost else (f"{r['kernel']:,.0f}", f"{r['sending']:,.0f}", f"{r['kernel_per_s']:,.0f}",
+                                         f"{r['ratio']:.1f}" if r["ratio"] >= 10 else f"**{r['ratio']:.1f}**")
         yield line({"room": f"has room, of {r['flows']:,} flows", "full": "full of connections that have ended"}[r["row"]],
                    f"{r['cycles']:,.0f}", f"{r['per_s']:,.0f}", *kernel, f"{r['lost']:.3f} %", f"{r['kernel_lost']:.3f} %")
 
