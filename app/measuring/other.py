@@ -16,8 +16,8 @@ class Other(Lab):
         lan, wan = (first, last) if self.options.way == "encap" else (last, first)
         key, auth_key = self.keys["a"]
         variables = {"WAY": self.options.way, "LAN": lan, "WAN": wan, "CPU": self.options.gateway_cpus[0],
-                "CIPHER": self.options.cipher, "AUTH": self.options.auth, "KEY": key, "AUTH_KEY": auth_key,
-                "MAC": WIRE_MAC % 1, "NEIGHBOUR": HOST_MAC, "SOURCES": SOURCES, "DESTINATIONS": DESTINATIONS}
+                     "CIPHER": self.options.cipher, "AUTH": self.options.auth, "KEY": key, "AUTH_KEY": auth_key,
+                     "MAC": WIRE_MAC % 1, "NEIGHBOUR": HOST_MAC, "SOURCES": SOURCES, "DESTINATIONS": DESTINATIONS}
         command = ["env", *(f"MEASURE_{name}={value}" for name, value in variables.items()),
                    *shlex.split(self.options.gateway)]
         self.children.append(Child("the gateway", command, os.path.join(self.folder, "gateway.log")))

@@ -11,7 +11,7 @@
 #define DIGEST_LEN 16u // octets of an identifier that are written
 
 // Ports are those of one machine.
-static bool both_have(enum conf_kind kind)
+static bool is_of_all(enum conf_kind kind)
 {
 	return kind != CONF_PORT;
 }
@@ -97,7 +97,7 @@ int conf_digests_write(char text[CONF_DIGESTS_MAX], const struct conf *c)
 
 	text[0] = '\0';
 	for (enum conf_kind kind = 0; kind < CONF_KINDS; kind++) {
-		if (!both_have(kind) || !has_items(c, kind))
+		if (!is_of_all(kind) || !has_items(c, kind))
 			continue;
 		rc = kind_digest(&digest, c, kind);
 		if (rc < 0)

@@ -245,7 +245,7 @@ bool dad_may_use(const struct dad *d, const struct ip_addr *addr)
 
 bool dad_has_standby(const struct dad *d)
 {
-	return unlikely(atomic_load_explicit(&d->n_standby, memory_order_acquire) != 0);
+	return atomic_load_explicit(&d->n_standby, memory_order_acquire) != 0;
 }
 
 bool dad_is_standby(const struct dad *d, const struct ip_addr *addr)
