@@ -82,16 +82,42 @@ static void search_entry(struct search *s, struct flow *f)
 	s->age = age;
 }
 
-// The lines of its flows that search_entry() and flow_unlink() read: they come at once, not one
-// after the other.
-static void prefetch_entries(const struct flow_table *t, const struct bucket *b)
-{
-	for (unsigned int used = bucket_used(b); used != 0; used &= used - 1) {
-		const struct flow *f = flow_at_place(t, load(&b->place[__builtin_ctz(used)]));
+// The two buckets of a newcomer, and which of their slots are still to be looked at: a bit for
+// each, eight bits for a bucket.
+struct own_slots {
+	const struct bucket *bucket[2];
+	unsigned int left;
+};
 
-		rte_prefetch0(f);
-		rte_prefetch0(&f->key);
+static struct own_slots own_slots_of(struct flow_index *x, uint32_t hash)
+{
+	struct own_slots s = {.bucket = {flow_first_bucket(x, hash), flow_second_bucket(x, hash)}};
+
+	s.left = bucket_used(s.bucket[0]) | bucket_used(s.bucket[1]) << 8;
+	return s;
+}
+
+// Takes the oldest flow, as far as the buckets tell, without a look at any.
+static struct flow *own_slots_take(const struct flow_table *t, struct own_slots *s)
+{
+	const uint8_t births = flow_births(t);
+	unsigned int oldest = (unsigned int)__builtin_ctz(s->left);
+	int age_max = -1;
+
+	for (unsigned int left = s->left; left != 0; left &= left - 1) {
+		unsigned int i = (unsigned int)__builtin_ctz(left);
+		uint8_t age =
+			(uint8_t)(births - atomic_load_explicit(&s->bucket[i / 8]->born[i % 8],
+						   memory_order_relaxed));
+
+		if (age > age_max) {
+			age_max = age;
+			oldest = i;
+		}
 	}
+	s->left &= ~(1u << oldest);
+	return flow_at_place(t, atomic_load_explicit(&s->bucket[oldest / 8]->place[oldest % 8],
+					memory_order_acquire));
 }
 
 static void search_bucket(struct search *s, const struct bucket *b)
@@ -110,27 +136,39 @@ static bool all_may_grow(const struct flow_table *t)
 
 void flow_insert_prefetch(const struct flow_table *t, const struct flow_pkt *p)
 {
-	struct flow_index *x = flow_index(t);
+	struct own_slots slots;
+	const struct flow *f;
 
-	if (!all_may_grow(t)) { // a flow may have to go
-		prefetch_entries(t, flow_first_bucket(x, p->hash));
-		prefetch_entries(t, flow_second_bucket(x, p->hash));
+	if (!all_may_grow(t)) { // a flow may have to go: most likely this one
+		slots = own_slots_of(flow_index(t), p->hash);
+		if (slots.left != 0) {
+			f = own_slots_take(t, &slots);
+			rte_prefetch0(f);
+			rte_prefetch0(&f->key);
+		}
 	}
 	if (load(&t->source_limit) != 0)
 		flow_source_cells_prefetch(flow_source_cells(&t->sources, &p->key.addr[p->dir]));
 }
 
-// The buckets of the newcomer come first, so that they do not overflow while others are empty.
+// Whether the best flow so far is of a holder that is about as large as the largest.
+static bool is_of_largest(const struct search *s, uint32_t largest)
+{
+	return s->flow != NULL && s->held >= largest - largest / 8;
+}
+
+// The buckets of the newcomer come first, so that they do not overflow while others are empty; in
+// them the oldest flow, which mostly ends the search.
 static void search_for(struct search *s, struct flow_worker *w, uint32_t hash)
 {
 	struct flow_table *t = s->t;
 	struct flow_index *x = flow_index(t);
 	uint32_t largest = flow_holder_count(&t->holders, load(&t->holders.largest)).flows;
+	struct own_slots own = own_slots_of(x, hash);
 
-	search_bucket(s, flow_first_bucket(x, hash));
-	search_bucket(s, flow_second_bucket(x, hash));
-	for (unsigned int i = 0;
-		i < EVICT_BUCKETS && (s->flow == NULL || s->held < largest - largest / 8); i++) {
+	while (own.left != 0 && (s->established || !is_of_largest(s, largest)))
+		search_entry(s, own_slots_take(t, &own));
+	for (unsigned int i = 0; i < EVICT_BUCKETS && !is_of_largest(s, largest); i++) {
 		w->hand = w->hand + 1 < x->n ? w->hand + 1 : 0;
 		search_bucket(s, &x->bucket[w->hand]);
 	}

@@ -83,10 +83,11 @@ static inline struct bucket *choose_bucket(const struct home *home, unsigned int
 }
 
 // Under its lock, if it has room: makes the entry visible to look-ups by one of its keys.
-static inline void bucket_set(struct bucket *b, uint32_t hash, uint32_t place)
+static inline void bucket_set(struct bucket *b, uint32_t hash, uint32_t place, uint8_t born)
 {
 	unsigned int i = (unsigned int)__builtin_ctz(bucket_match(b, TAG_EMPTY));
 
+	atomic_store_explicit(&b->born[i], born, memory_order_relaxed);
 	atomic_store_explicit(&b->place[i], place, memory_order_release);
 	atomic_store_explicit(&b->tag[i], tag_of(hash), memory_order_release);
 }

@@ -219,9 +219,11 @@ static inline bool slots_choose(struct slots *s)
 static inline void slots_set(
 	const struct slots *s, const struct flow_table *t, const struct flow *f)
 {
-	bucket_set(s->first, f->hash, first_place(t, f));
+	const uint8_t born = flow_births(t);
+
+	bucket_set(s->first, f->hash, first_place(t, f), born);
 	if (s->nat != NULL)
-		bucket_set(s->second, s->nat->hash, second_place(t, f));
+		bucket_set(s->second, s->nat->hash, second_place(t, f), born);
 }
 
 // Puts an entry into the table. Returns 0; -EEXIST: there is one with its key by now, at *place;
@@ -314,6 +316,14 @@ bool flow_may_grow(struct flow_table *t, uint32_t holder)
 	       (uint64_t)flow_pool_free(t) * FLOW_HOLDER_SHARE;
 }
 
+static void birth_count(struct flow_table *t, struct flow_worker *w)
+{
+	if (w->births_left-- > 0)
+		return;
+	w->births_left = load(&t->unestablished_max) / 4;
+	atomic_fetch_add_explicit(&t->births, 1, memory_order_relaxed);
+}
+
 int flow_entry_add(struct flow_table *t, struct flow_worker *w, const struct flow_pkt *p,
 	const struct flow_translation *translation, const struct flow_port_cells *cells,
 	uint32_t word, uint32_t holder, uint32_t now, uint32_t *place)
@@ -335,8 +345,10 @@ int flow_entry_add(struct flow_table *t, struct flow_worker *w, const struct flo
 	if (translation != NULL)
 		flow_port_add(cells);
 	rc = link_entry(t, f, word | FLOW_COUNTED, place);
-	if (rc == 0)
+	if (rc == 0) {
+		birth_count(t, w);
 		return 0;
+	}
 	flow_source_subtract(t, f, word);
 	flow_holder_subtract(&t->holders, holder, FLOW_HELD + FLOW_UNESTABLISHED);
 	if (translation != NULL)

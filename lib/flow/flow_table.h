@@ -19,9 +19,10 @@
 // whose ends are in the other order, it is the place of direction 1: so that place ^ direction of a
 // packet is the line of the packet's direction in any case.
 struct bucket {
-	_Atomic uint32_t tag[BUCKET_SLOTS]; // read by all, written under the lock
-	atomic_bool locked;
+	_Atomic uint32_t tag[BUCKET_SLOTS];   // read by all, written under the lock
 	_Atomic uint32_t place[BUCKET_SLOTS]; // as the tags
+	_Atomic uint8_t born[BUCKET_SLOTS];   // the same: flow_births() then
+	atomic_bool locked;
 } __rte_cache_aligned;
 
 // The buckets of all keys. While one index replaces another, keys are put into both, and removed
@@ -55,6 +56,7 @@ struct flow_worker {
 	uint64_t token;
 	uint32_t cursor;          // next entry of its part for flow_tick()
 	uint32_t hand;            // the bucket that has to make room next
+	uint32_t births_left;     // flows that it adds before it counts them in births
 	uint32_t flush;           // serial of the last one seen
 	uint32_t flush_left;      // entries that it still has to look at
 	uint32_t copy, copy_left; // the same of the index that replaces another
@@ -145,6 +147,7 @@ struct flow_table {
 	_Atomic uint64_t pool __rte_cache_aligned;
 	atomic_bool asking;           // a worker looks whether a grace period is over
 	_Atomic uint32_t pool_chains; // inexact while flows are moved
+	_Atomic uint32_t births;      // flows that were added, in 64ths of the capacity
 
 	struct flow_holders holders;
 	struct flow_worker worker[FLOW_WORKERS_MAX];
@@ -259,6 +262,13 @@ static inline void count(_Atomic uint64_t *counter)
 static inline enum flow_class flow_word_class(uint32_t word)
 {
 	return flow_state_info[flow_word_state(word)].class;
+}
+
+// The time of a bucket's slots, in 64ths of the capacity: in a full table a flow that is to be
+// evicted is about 64 old, however fast others begin, so that an octet has room for four such ages.
+static inline uint8_t flow_births(const struct flow_table *t)
+{
+	return (uint8_t)load(&t->births);
 }
 
 // Milliseconds since then; 0 if then is ahead, by another worker's clock.
