@@ -226,18 +226,16 @@ static inline void slots_set(
 		bucket_set(s->second, s->nat->hash, second_place(t, f), born);
 }
 
-// Puts an entry into the table. Returns 0; -EEXIST: there is one with its key by now, at *place;
-// -EADDRINUSE: another flow has its second key; -ENOSPC: the buckets are full.
-static int link_entry(struct flow_table *t, struct flow *f, uint32_t word, uint32_t *place)
+// Puts an entry into n indexes. Returns as link_entry().
+static __rte_always_inline int link_in(struct flow_table *t, struct flow_index *const x[],
+	unsigned int n, struct flow *f, const struct flow_nat *nat, uint32_t word, uint32_t *place)
 {
-	const struct flow_nat *nat = (word & FLOW_TRANSLATED) != 0 ? flow_nat(t, f) : NULL;
 	struct locked locked = {.n = 0};
-	struct slots slots[2]; // of an index, and of the one that replaces it
-	unsigned int n = 0;
+	struct slots slots[2];
 	int rc = 0;
 
-	for (struct flow_index *x = flow_index_oldest(t); x != NULL; x = flow_index_next(x))
-		slots[n++] = slots_begin(&locked, x, f, nat);
+	for (unsigned int i = 0; i < n; i++)
+		slots[i] = slots_begin(&locked, x[i], f, nat);
 	buckets_lock(&locked);
 	for (unsigned int i = 0; i < n && rc == 0; i++)
 		rc = slots_check(&slots[i], t, f, place);
@@ -251,6 +249,26 @@ static int link_entry(struct flow_table *t, struct flow *f, uint32_t word, uint3
 	}
 	buckets_unlock(&locked);
 	return rc;
+}
+
+// The same of any flow: in an index, and in the one that replaces it; NULL: none does.
+static __rte_noinline int link_unusual(struct flow_table *t, struct flow_index *const x[2],
+	struct flow *f, const struct flow_nat *nat, uint32_t word, uint32_t *place)
+{
+	return link_in(t, x, x[1] != NULL ? 2 : 1, f, nat, word, place);
+}
+
+// Puts an entry into the table. Returns 0; -EEXIST: there is one with its key by now, at *place;
+// -EADDRINUSE: another flow has its second key; -ENOSPC: the buckets are full.
+static inline int link_entry(struct flow_table *t, struct flow *f, uint32_t word, uint32_t *place)
+{
+	const struct flow_nat *nat = (word & FLOW_TRANSLATED) != 0 ? flow_nat(t, f) : NULL;
+	struct flow_index *oldest = flow_index_oldest(t);
+	struct flow_index *const x[2] = {oldest, flow_index_next(oldest)};
+
+	if (likely(nat == NULL && x[1] == NULL))
+		return link_in(t, x, 1, f, NULL, word, place);
+	return link_unusual(t, x, f, nat, word, place);
 }
 
 static bool has_slot(const struct home *home, uint32_t hash, uint32_t place)
