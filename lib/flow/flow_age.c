@@ -176,8 +176,8 @@ static void search_for(struct search *s, struct flow_worker *w, uint32_t hash)
 		store(&t->holders.largest, s->flow->holder);
 }
 
-bool flow_evict(
-	struct flow_table *t, struct flow_worker *w, uint32_t hash, uint32_t holder, uint32_t now)
+bool flow_evict(struct flow_table *t, struct flow_worker *w, uint32_t hash, uint32_t holder,
+	uint32_t now, uint64_t *held)
 {
 	struct flow_held own = flow_holder_count(&t->holders, holder);
 	// A clearly smaller holder gives up nothing for this one.
@@ -196,9 +196,14 @@ bool flow_evict(
 	search_for(&s, w, hash);
 	if (s.flow == NULL)
 		return false;
-	// If another worker was faster, there is room as well.
-	if (flow_unlink(t, w, s.flow, FLOW_END_RESOURCES, now))
-		count(&w->counters.evicted);
+	*held = flow_take_out(t, w, s.flow, FLOW_END_RESOURCES, now);
+	if (*held == 0) // another worker was faster: there is room as well
+		return true;
+	count(&w->counters.evicted);
+	if (s.flow->holder != holder) {
+		flow_holder_subtract(&t->holders, s.flow->holder, *held);
+		*held = 0;
+	}
 	return true;
 }
 

@@ -104,12 +104,14 @@ static struct flow_brief brief_of(const struct flow_key *key, bool v4)
 
 static void entry_init(struct flow *f, const struct flow_pkt *p, uint32_t holder, uint32_t now)
 {
+	const struct flow_brief brief = brief_of(&p->key, p->v4);
+
 	f->key = p->key;
 	memset(f->tcp, 0, sizeof(f->tcp));
 	memset(f->scale, 0, sizeof(f->scale));
 	for (unsigned int dir = 0; dir < 2; dir++) {
 		memset(&f->dir[dir], 0, sizeof(f->dir[dir]));
-		f->dir[dir].key = brief_of(&p->key, p->v4);
+		f->dir[dir].key = brief;
 		atomic_store_explicit(&f->dir[dir].seen, now, memory_order_relaxed);
 	}
 	memset(f->syn, 0, sizeof(f->syn));
@@ -296,19 +298,18 @@ bool flow_entry_copy(const struct flow_table *t, struct flow *f)
 	return room || !wanted;
 }
 
-bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, enum flow_end end,
-	uint32_t now)
+uint64_t flow_take_out(struct flow_table *t, struct flow_worker *w, struct flow *f,
+	enum flow_end end, uint32_t now)
 {
 	uint32_t word = atomic_fetch_or_explicit(&f->word, FLOW_REMOVED, memory_order_acq_rel);
 	uint64_t held = FLOW_HELD;
 
 	if ((word & FLOW_REMOVED) != 0)
-		return false;
+		return 0;
 	if ((word & FLOW_COUNTED) != 0) {
 		flow_source_subtract(t, f, word);
 		held += FLOW_UNESTABLISHED;
 	}
-	flow_holder_subtract(&t->holders, f->holder, held);
 	slot_clear(t, f->hash, first_place(t, f));
 	if ((word & FLOW_TRANSLATED) != 0) {
 		const struct flow_port_cells cells = flow_port_cells_of(t, f);
@@ -319,7 +320,17 @@ bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, en
 	}
 	flow_record_add(t, w, f, word, end);
 	flow_pool_retire(t, w, f);
-	return true;
+	return held;
+}
+
+bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, enum flow_end end,
+	uint32_t now)
+{
+	uint64_t held = flow_take_out(t, w, f, end, now);
+
+	if (held != 0)
+		flow_holder_subtract(&t->holders, f->holder, held);
+	return held != 0;
 }
 
 static enum drop flow_refuse(struct flow_worker *w, enum drop reason)
@@ -344,14 +355,19 @@ static void birth_count(struct flow_table *t, struct flow_worker *w)
 
 int flow_entry_add(struct flow_table *t, struct flow_worker *w, const struct flow_pkt *p,
 	const struct flow_translation *translation, const struct flow_port_cells *cells,
-	uint32_t word, uint32_t holder, uint32_t now, uint32_t *place)
+	uint32_t word, uint32_t holder, uint64_t held, uint32_t now, uint32_t *place)
 {
+	const uint64_t holds = FLOW_HELD + FLOW_UNESTABLISHED;
 	uint32_t number = flow_pool_take(t, w);
 	struct flow *f = &t->entry[number];
 	int rc;
 
-	if (number == 0)
+	if (held != holds)
+		flow_holder_add(&t->holders, holder, holds - held);
+	if (number == 0) {
+		flow_holder_subtract(&t->holders, holder, holds);
 		return -ENOMEM;
+	}
 	entry_init(f, p, holder, now);
 	flow_dropped_reset(t, f);
 	if (translation != NULL) {
@@ -359,7 +375,6 @@ int flow_entry_add(struct flow_table *t, struct flow_worker *w, const struct flo
 		word |= FLOW_TRANSLATED;
 	}
 	flow_source_add(t, f, word);
-	flow_holder_add(&t->holders, holder, FLOW_HELD + FLOW_UNESTABLISHED);
 	if (translation != NULL)
 		flow_port_add(cells);
 	rc = link_entry(t, f, word | FLOW_COUNTED, place);
@@ -368,7 +383,7 @@ int flow_entry_add(struct flow_table *t, struct flow_worker *w, const struct flo
 		return 0;
 	}
 	flow_source_subtract(t, f, word);
-	flow_holder_subtract(&t->holders, holder, FLOW_HELD + FLOW_UNESTABLISHED);
+	flow_holder_subtract(&t->holders, holder, holds);
 	if (translation != NULL)
 		flow_port_subtract(cells);
 	flow_pool_give(t, w, number); // it was never visible
@@ -385,6 +400,7 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, struct flow_pkt
 	struct flow_dir *own;
 	enum drop reason;
 	uint32_t word = ct_begin(t, p, &reason), place = 0;
+	uint64_t held = 0;
 	int rc;
 
 	// The ends of a request before its translation are not known.
@@ -402,9 +418,9 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, struct flow_pkt
 	if (limit != 0)
 		word |= FLOW_OF_SOURCE;
 
-	if (!flow_may_grow(t, holder) && !flow_evict(t, w, p->hash, holder, now))
+	if (!flow_may_grow(t, holder) && !flow_evict(t, w, p->hash, holder, now, &held))
 		return flow_refuse(w, DROP_FLOW_TABLE_FULL);
-	rc = flow_entry_add(t, w, p, translation, &cells, word, holder, now, &place);
+	rc = flow_entry_add(t, w, p, translation, &cells, word, holder, held, now, &place);
 	own = flow_line(t, place ^ p->dir);
 	*flow = flow_of_dir(own);
 	switch (rc) {

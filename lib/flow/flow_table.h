@@ -334,10 +334,10 @@ bool flow_may_grow(struct flow_table *t, uint32_t holder);
 // flow_insert.c. Takes an entry for the flow that the packet begins, whose word this is, and puts
 // it into the table; its place is *place. cells: of its port. Returns 0; -EEXIST: there is one with
 // its key by now, at *place; -EADDRINUSE: another flow has its second key; -ENOSPC: the buckets are
-// full; -ENOMEM.
+// full; -ENOMEM. held: what the holder counts for it already, by flow_evict().
 int flow_entry_add(struct flow_table *t, struct flow_worker *w, const struct flow_pkt *p,
 	const struct flow_translation *translation, const struct flow_port_cells *cells,
-	uint32_t word, uint32_t holder, uint32_t now, uint32_t *place);
+	uint32_t word, uint32_t holder, uint64_t held, uint32_t now, uint32_t *place);
 
 // flow_adopt.c. Adopts some of the flows that wait in the inbox, which is there. Worker 0.
 void flow_inbox_take(struct flow_table *t, struct flow_worker *w, uint32_t now);
@@ -352,6 +352,10 @@ bool flow_entry_copy(const struct flow_table *t, struct flow *f);
 // flow_insert.c. Takes a flow out of the table, at the time now in ms. False if it is out already.
 bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, enum flow_end end,
 	uint32_t now);
+// The same, but its holder still counts it: returns what is to be subtracted there. 0: it is out
+// already.
+uint64_t flow_take_out(struct flow_table *t, struct flow_worker *w, struct flow *f,
+	enum flow_end end, uint32_t now);
 
 // flow_resize.c. Octets of an array with an item for each of n entries, in pages.
 size_t flow_array_len(uint32_t n, size_t item);
@@ -418,9 +422,10 @@ void flow_port_add(const struct flow_port_cells *c);
 void flow_port_subtract(const struct flow_port_cells *c);
 
 // flow_age.c. Evicts a flow of the largest holder, not smaller than this one, so that it gets a
-// flow with this hash. False if none may be evicted where it looked.
-bool flow_evict(
-	struct flow_table *t, struct flow_worker *w, uint32_t hash, uint32_t holder, uint32_t now);
+// flow with this hash. False if none may be evicted where it looked. *held: what the holder still
+// counts for an evicted flow of its own, for the one that takes its place; else it stays 0.
+bool flow_evict(struct flow_table *t, struct flow_worker *w, uint32_t hash, uint32_t holder,
+	uint32_t now, uint64_t *held);
 
 // flow_redecide.c. Removes the decisions of a flow, if a call of flow_redecide() after the worker's
 // last round began has one of its regions.
