@@ -48,6 +48,26 @@ static void test_full_between_ticks(void **state)
 	flows_fini(&s);
 }
 
+// In a flood that fills the table within a millisecond, the flows that began last stay.
+static void test_full_keeps_the_newest(void **state)
+{
+	const uint32_t capacity = 4096, n = 4 * capacity, newest = capacity / 4;
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, capacity, 1, NULL);
+	for (uint32_t i = 0; i < n; i++) {
+		struct flow_pkt p = pkt_udp(HOST_A + i, 1000, HOST_B, 53);
+		struct flow *f;
+
+		assert_int_equal(flows_pass(&s, 0, &p, 1000, &f), DROP_NONE);
+		if (i % 32 == 31)
+			rte_rcu_qsbr_quiescent(s.qsbr, 0);
+	}
+	assert_in_range(count_left(&s, n - newest, newest), newest - newest / 20, newest);
+	flows_fini(&s);
+}
+
 // Only one holder, all of whose flows are active: no flow is added or evicted, and there is room
 // for other holders.
 static void test_full_of_active(void **state)
@@ -422,6 +442,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_full_between_ticks),
+		cmocka_unit_test(test_full_keeps_the_newest),
 		cmocka_unit_test(test_full_of_active),
 		cmocka_unit_test(test_vanished_peer),
 		cmocka_unit_test(test_greedy_peer),
