@@ -334,7 +334,7 @@ bool flow_may_grow(struct flow_table *t, uint32_t holder);
 // flow_insert.c. Takes an entry for the flow that the packet begins, whose word this is, and puts
 // it into the table; its place is *place. cells: of its port. Returns 0; -EEXIST: there is one with
 // its key by now, at *place; -EADDRINUSE: another flow has its second key; -ENOSPC: the buckets are
-// full; -ENOMEM. held: what the holder counts for it already, by flow_evict().
+// full; -ENOMEM. held: counts that its holder has for it already, of flow_evict().
 int flow_entry_add(struct flow_table *t, struct flow_worker *w, const struct flow_pkt *p,
 	const struct flow_translation *translation, const struct flow_port_cells *cells,
 	uint32_t word, uint32_t holder, uint64_t held, uint32_t now, uint32_t *place);
@@ -352,7 +352,7 @@ bool flow_entry_copy(const struct flow_table *t, struct flow *f);
 // flow_insert.c. Takes a flow out of the table, at the time now in ms. False if it is out already.
 bool flow_unlink(struct flow_table *t, struct flow_worker *w, struct flow *f, enum flow_end end,
 	uint32_t now);
-// The same, but its holder still counts it: returns what is to be subtracted there. 0: it is out
+// The same, but its holder still counts it: returns the counts to subtract there. 0: it is out
 // already.
 uint64_t flow_take_out(struct flow_table *t, struct flow_worker *w, struct flow *f,
 	enum flow_end end, uint32_t now);
@@ -422,8 +422,8 @@ void flow_port_add(const struct flow_port_cells *c);
 void flow_port_subtract(const struct flow_port_cells *c);
 
 // flow_age.c. Evicts a flow of the largest holder, not smaller than this one, so that it gets a
-// flow with this hash. False if none may be evicted where it looked. *held: what the holder still
-// counts for an evicted flow of its own, for the one that takes its place; else it stays 0.
+// flow with this hash. False if none may be evicted where it looked. *held: the counts that the
+// holder still has for an evicted flow of its own, for the one in its place; else it stays 0.
 bool flow_evict(struct flow_table *t, struct flow_worker *w, uint32_t hash, uint32_t holder,
 	uint32_t now, uint64_t *held);
 
