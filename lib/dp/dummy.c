@@ -31,8 +31,8 @@ static bool is_usable(struct worker *w, const struct sa_out *sa, const struct sa
 	uint64_t limit = atomic_load_explicit(&sa->sa.per_packet.seq_limit, memory_order_relaxed);
 	const struct ip_addr to = ip_dst(path->outer, ip_is_v4(path->outer));
 
-	return path->nexthop != NULL && sa_out_seq(sa) < limit && tfc_len(&sa->sa, path) > 0 &&
-	       output_ready(w, path->nexthop, &to);
+	return path->nexthop != NULL && sa_out_seq(sa) < limit &&
+	       tfc_len(&sa->sa.per_packet, path) > 0 && output_ready(w, path->nexthop, &to);
 }
 
 static bool dummy_add(struct worker *w, struct sa_out *sa, const struct sa_path *path)
@@ -42,7 +42,7 @@ static bool dummy_add(struct worker *w, struct sa_out *sa, const struct sa_path 
 
 	if (m == NULL)
 		return false;
-	if (!tfc_dummy_write(m, tfc_len(&sa->sa, path))) {
+	if (!tfc_dummy_write(m, tfc_len(&sa->sa.per_packet, path))) {
 		rte_pktmbuf_free(m);
 		return false;
 	}

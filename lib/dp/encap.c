@@ -64,41 +64,42 @@ static __rte_always_inline void frame_burst(struct worker *w, struct burst *b,
 	struct crypto_op op[], const uint64_t number[], bool *summed)
 {
 	struct rte_mbuf *m[BURST_MAX];
-	uint16_t n = 0;
+	struct pkt **p = b->p, **kept = b->p, **const stop = p + b->n;
 
-	for (uint16_t i = 0, end; i < b->n; i = end) {
-		struct pkt **p = &b->p[i];
+	while (p < stop) {
+		struct pkt **const first = p;
 		struct sa_out *sa = p[0]->sa_out;
+		struct sa_per_worker *own = sa_out_at(sa, w->sa_place);
 		const struct sa_path *path = sa_out_path_at(sa, w->sa_place);
+		const uint64_t *at = number == NULL ? NULL : &number[p - b->p];
 		const uint16_t len = rte_pktmbuf_data_len(p[0]->m);
+		struct rte_mbuf **to = m;
 
-		for (end = i; end < b->n && b->p[end]->sa_out == sa; end++) {
-			if (number != NULL && number[end] - number[i] != (uint64_t)(end - i))
-				break;
-			if (TRACED && end > i)
-				break;
-			m[end] = b->p[end]->m;
-			b->p[end]->nexthop = path->nexthop;
-		}
+		do {
+			*to++ = p[0]->m;
+			p[0]->nexthop = path->nexthop;
+			p++;
+		} while (p < stop && p[0]->sa_out == sa && !TRACED &&
+			 (number == NULL || at[p - first] - at[0] == (uint64_t)(p - first)));
 		if (unlikely(path->framing != SA_FRAME_TUNNEL))
 			*summed |= sa->sa.udp_port != 0 && !ip_is_v4(path->outer);
 
-		const uint16_t run = (uint16_t)(end - i);
-		uint64_t seq = number == NULL ? sa_out_seq_alloc(sa, run) : number[i]; // 3.3.3
-		uint16_t framed = esp_out_fns[path->framing](                          // 3.3.2
-			&op[n], sa, path, &m[i], run, seq, w->id);
+		const uint16_t run = (uint16_t)(p - first);
+		uint64_t seq = number == NULL ? sa_out_seq_alloc(sa, run) : at[0];        // 3.3.3
+		uint16_t framed = esp_out_fns[path->framing](op, own, path, m, run, seq); // 3.3.2
 
 		if (unlikely(framed < run))
-			framed = (uint16_t)(framed + frame_each(w, &op[n + framed], p + framed,
+			framed = (uint16_t)(framed + frame_each(w, &op[framed], first + framed,
 							     (uint16_t)(run - framed),
 							     seq + framed));
 		if (TRACED && framed > 0)
-			trace_sealed(w, p[0], seq, len);
-		if (unlikely(n < i))
-			memmove(&b->p[n], p, framed * sizeof(p[0]));
-		n = (uint16_t)(n + framed);
+			trace_sealed(w, first[0], seq, len);
+		if (unlikely(kept < first))
+			memmove(kept, first, framed * sizeof(first[0]));
+		kept += framed;
+		op += framed;
 	}
-	b->n = n;
+	b->n = (uint16_t)(kept - b->p);
 }
 
 // Frames and seals the packets of the burst, and gives them to ports; empties it. number as above.

@@ -268,34 +268,61 @@ static void count(struct sa_per_worker *own, uint16_t packets, uint64_t octets)
 	own->bytes += octets;
 }
 
-static __rte_always_inline uint16_t tunnel(struct crypto_op op[], struct sa_out *sa,
-	const struct sa_path *path, struct rte_mbuf *const m[], uint16_t n, uint64_t seq,
-	unsigned int worker, const bool v4, const bool udp)
+// Values that all packets of a run in a tunnel share.
+struct tunnel {
+	struct run esp;
+	const struct sa_per_packet *sa;
+	const struct sa_path *path;
+	uint64_t copied, fixed; // bits of the outer header, as of head_of()
+	uint32_t id;            // see outer_v4_id()
+};
+
+static __rte_always_inline struct tunnel tunnel_of(
+	const struct sa_per_packet *sa, const struct sa_path *path)
 {
-	struct sa_per_worker *own = &sa->per_worker[worker];
-	const struct sa_per_packet *per_packet = &own->per_packet;
-	const struct run r = run_of(per_packet);
+	const struct run r = run_of(sa);
+
+	return (struct tunnel){
+		.esp = r,
+		.sa = sa,
+		.path = path,
+		.copied = head_of(sa->tos_copied, sa->df_copied),
+		.fixed = eight_read(path->outer) | head_of(sa->tos_fixed, sa->df_set),
+		.id = outer_v4_id(r.spi),
+	};
+}
+
+// For all packets of a run, v4 is the family of the outer header, and udp whether there is a UDP
+// header. False as of frame().
+static __rte_always_inline bool tunnel_frame(struct crypto_op *op, const struct tunnel *t,
+	struct rte_mbuf *m, uint64_t seq, const bool v4, const bool udp)
+{
 	const uint16_t outer_len =
 		(uint16_t)(ip_len_of(v4) + (udp ? sizeof(struct rte_udp_hdr) : 0));
-	const uint64_t copied = head_of(per_packet->tos_copied, per_packet->df_copied);
-	const uint64_t fixed =
-		eight_read(path->outer) | head_of(per_packet->tos_fixed, per_packet->df_set);
-	const uint32_t id = outer_v4_id(r.spi);
-	struct rte_mbuf *const *at = m, *const *end = m + usable(per_packet, seq, n);
+	const uint8_t *ip = rte_pktmbuf_mtod(m, const uint8_t *);
+	uint32_t next_header;
+	const uint64_t head = inherit(t->copied, ip, &next_header) | t->fixed;
+
+	if (unlikely(!frame(op, &t->esp, m, 0, outer_len, next_header, seq)))
+		return false;
+	outer_write(rte_pktmbuf_mtod(m, uint8_t *), t->path, head, rte_pktmbuf_data_len(m),
+		(uint16_t)(t->id + seq), flow_label(t->sa, ip), v4, udp);
+	return true;
+}
+
+static __rte_always_inline uint16_t tunnel(struct crypto_op op[], struct sa_per_worker *own,
+	const struct sa_path *path, struct rte_mbuf *const m[], uint16_t n, uint64_t seq,
+	const bool v4, const bool udp)
+{
+	const struct tunnel t = tunnel_of(&own->per_packet, path);
+	struct rte_mbuf *const *at = m, *const *end = m + usable(&own->per_packet, seq, n);
 	uint64_t octets = 0;
 
 	for (; at < end; at++, op++, seq++) {
-		struct rte_mbuf *packet = *at;
-		const uint8_t *ip = rte_pktmbuf_mtod(packet, const uint8_t *);
-		const uint16_t inner_len = rte_pktmbuf_data_len(packet);
-		uint32_t next_header;
-		const uint64_t head = inherit(copied, ip, &next_header) | fixed;
+		const uint16_t inner_len = rte_pktmbuf_data_len(*at);
 
-		if (unlikely(!frame(op, &r, packet, 0, outer_len, next_header, seq)))
+		if (unlikely(!tunnel_frame(op, &t, *at, seq, v4, udp)))
 			break;
-		outer_write(rte_pktmbuf_mtod(packet, uint8_t *), path, head,
-			rte_pktmbuf_data_len(packet), (uint16_t)(id + seq),
-			flow_label(per_packet, ip), v4, udp);
 		octets += inner_len;
 	}
 	n = (uint16_t)(at - m);
@@ -303,19 +330,35 @@ static __rte_always_inline uint16_t tunnel(struct crypto_op op[], struct sa_out 
 	return n;
 }
 
-uint16_t esp_out_tunnel(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker)
+// A run of one packet, over IPv4: with many SAs, nearly all are.
+static __rte_noinline uint16_t tunnel_one(struct crypto_op *op, struct sa_per_worker *own,
+	const struct sa_path *path, struct rte_mbuf *const m[], uint64_t seq)
 {
-	return likely(ip_is_v4(path->outer))
-		       ? tunnel(op, sa, path, m, n, seq, worker, true, false)
-		       : tunnel(op, sa, path, m, n, seq, worker, false, false);
+	const struct tunnel t = tunnel_of(&own->per_packet, path);
+	const uint16_t inner_len = rte_pktmbuf_data_len(m[0]);
+
+	if (unlikely(usable(&own->per_packet, seq, 1) == 0) ||
+		unlikely(!tunnel_frame(op, &t, m[0], seq, true, false)))
+		return 0;
+	count(own, 1, inner_len);
+	return 1;
 }
 
-uint16_t esp_out_tunnel_udp(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker)
+uint16_t esp_out_tunnel(struct crypto_op op[], struct sa_per_worker *own,
+	const struct sa_path *path, struct rte_mbuf *const m[], uint16_t n, uint64_t seq)
 {
-	return ip_is_v4(path->outer) ? tunnel(op, sa, path, m, n, seq, worker, true, true)
-				     : tunnel(op, sa, path, m, n, seq, worker, false, true);
+	if (unlikely(!ip_is_v4(path->outer)))
+		return tunnel(op, own, path, m, n, seq, false, false);
+	if (n == 1)
+		return tunnel_one(op, own, path, m, seq);
+	return tunnel(op, own, path, m, n, seq, true, false);
+}
+
+uint16_t esp_out_tunnel_udp(struct crypto_op op[], struct sa_per_worker *own,
+	const struct sa_path *path, struct rte_mbuf *const m[], uint16_t n, uint64_t seq)
+{
+	return ip_is_v4(path->outer) ? tunnel(op, own, path, m, n, seq, true, true)
+				     : tunnel(op, own, path, m, n, seq, false, true);
 }
 
 static bool transport(struct crypto_op *op, const struct run *r, const struct sa_path *path,
@@ -338,10 +381,9 @@ static bool transport(struct crypto_op *op, const struct run *r, const struct sa
 	return true;
 }
 
-uint16_t esp_out_transport(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker)
+uint16_t esp_out_transport(struct crypto_op op[], struct sa_per_worker *own,
+	const struct sa_path *path, struct rte_mbuf *const m[], uint16_t n, uint64_t seq)
 {
-	struct sa_per_worker *own = &sa->per_worker[worker];
 	const struct run r = run_of(&own->per_packet);
 	uint64_t octets = 0;
 	uint16_t i;
@@ -358,9 +400,9 @@ uint16_t esp_out_transport(struct crypto_op op[], struct sa_out *sa, const struc
 	return i;
 }
 
-uint16_t esp_out_none(struct crypto_op op[] __rte_unused, struct sa_out *sa __rte_unused,
+uint16_t esp_out_none(struct crypto_op op[] __rte_unused, struct sa_per_worker *own __rte_unused,
 	const struct sa_path *path __rte_unused, struct rte_mbuf *const m[] __rte_unused,
-	uint16_t n __rte_unused, uint64_t seq __rte_unused, unsigned int worker __rte_unused)
+	uint16_t n __rte_unused, uint64_t seq __rte_unused)
 {
 	return 0;
 }

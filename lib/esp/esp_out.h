@@ -14,31 +14,32 @@
 // Frames the packets of a run: n of one SA, with consecutive sequence numbers from seq on, which
 // comes from sa_out_seq_alloc(). Each m[i] holds one IP packet or, in tunnel mode, a dummy,
 // contiguous, its data starting at the IP header; afterwards it starts at the outer IP header,
-// which in transport mode is its own. path is that of sa. Fills op[] for crypto_seal(). Returns the
-// number of framed packets. If it is less than n, the next one cannot be framed:
-// esp_out_drop_reason() returns why. It and the packets after it are unchanged.
-typedef uint16_t (*esp_out_fn)(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
+// which in transport mode is its own. own is the worker's part of the SA, path that of the SA.
+// Fills op[] for crypto_seal(). Returns the number of framed packets. If it is less than n, the
+// next one cannot be framed: esp_out_drop_reason() returns why. It and the packets after it are
+// unchanged.
+typedef uint16_t (*esp_out_fn)(struct crypto_op op[], struct sa_per_worker *own,
+	const struct sa_path *path, struct rte_mbuf *const m[], uint16_t n, uint64_t seq);
 
 // Tunnel mode (RFC 4301 5.1.2), all four combinations of families.
-uint16_t esp_out_tunnel(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
+uint16_t esp_out_tunnel(struct crypto_op op[], struct sa_per_worker *own,
+	const struct sa_path *path, struct rte_mbuf *const m[], uint16_t n, uint64_t seq);
 
 // The same in UDP (RFC 3948).
-uint16_t esp_out_tunnel_udp(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
+uint16_t esp_out_tunnel_udp(struct crypto_op op[], struct sa_per_worker *own,
+	const struct sa_path *path, struct rte_mbuf *const m[], uint16_t n, uint64_t seq);
 
 // The same two for SAs with tfc_len, which pad packets first (RFC 4303 2.7): tfc.c.
-uint16_t esp_out_tunnel_tfc(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
+uint16_t esp_out_tunnel_tfc(struct crypto_op op[], struct sa_per_worker *own,
+	const struct sa_path *path, struct rte_mbuf *const m[], uint16_t n, uint64_t seq);
 
 // Transport mode (RFC 4303 3.1.1), in UDP or not. No m is a fragment (RFC 4303 3.3.4).
-uint16_t esp_out_transport(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
+uint16_t esp_out_transport(struct crypto_op op[], struct sa_per_worker *own,
+	const struct sa_path *path, struct rte_mbuf *const m[], uint16_t n, uint64_t seq);
 
 // Frames no packet: the peer's endpoint is unknown.
-uint16_t esp_out_none(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker);
+uint16_t esp_out_none(struct crypto_op op[], struct sa_per_worker *own, const struct sa_path *path,
+	struct rte_mbuf *const m[], uint16_t n, uint64_t seq);
 
 // By enum sa_framing.
 extern const esp_out_fn esp_out_fns[SA_FRAMINGS];
@@ -54,7 +55,7 @@ static inline enum drop esp_out_frame(struct crypto_op *op, struct sa_out *sa, s
 {
 	const struct sa_path *path = sa_out_path(sa);
 
-	return esp_out_fns[path->framing](op, sa, path, &m, 1, seq, worker) == 1
+	return esp_out_fns[path->framing](op, &sa->per_worker[worker], path, &m, 1, seq) == 1
 		       ? DROP_NONE
 		       : esp_out_drop_reason(sa, path, seq, worker);
 }

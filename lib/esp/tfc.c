@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include <rte_ip.h>
 #include <rte_mbuf.h>
 
 #include "esp_out.h"
+#include "ip_view.h"
 
 // Encryption hides the zeros. The previous content of the buffer must not be sent to the peer.
 static bool pad(struct rte_mbuf *m, uint16_t len)
@@ -18,11 +20,18 @@ static bool pad(struct rte_mbuf *m, uint16_t len)
 	return true;
 }
 
-uint16_t esp_out_tunnel_tfc(struct crypto_op op[], struct sa_out *sa, const struct sa_path *path,
-	struct rte_mbuf *const m[], uint16_t n, uint64_t seq, unsigned int worker)
+// Whether the outer header of a tunnel has UDP in it.
+static bool path_has_udp(const struct sa_path *path)
 {
-	const esp_out_fn frame = sa->sa.udp_port == 0 ? esp_out_tunnel : esp_out_tunnel_udp;
-	const uint16_t wanted = tfc_len(&sa->sa, path);
+	return path->outer_len >
+	       (ip_is_v4(path->outer) ? sizeof(struct rte_ipv4_hdr) : sizeof(struct rte_ipv6_hdr));
+}
+
+uint16_t esp_out_tunnel_tfc(struct crypto_op op[], struct sa_per_worker *own,
+	const struct sa_path *path, struct rte_mbuf *const m[], uint16_t n, uint64_t seq)
+{
+	const esp_out_fn frame = path_has_udp(path) ? esp_out_tunnel_udp : esp_out_tunnel;
+	const uint16_t wanted = tfc_len(&own->per_packet, path);
 
 	for (uint16_t i = 0; i < n; i++) {
 		const uint16_t len = rte_pktmbuf_data_len(m[i]);
@@ -30,7 +39,7 @@ uint16_t esp_out_tunnel_tfc(struct crypto_op op[], struct sa_out *sa, const stru
 
 		if (!pad(m[i], fill))
 			return i;
-		if (frame(&op[i], sa, path, &m[i], 1, seq + i, worker) == 0) {
+		if (frame(&op[i], own, path, &m[i], 1, seq + i) == 0) {
 			rte_pktmbuf_trim(m[i], fill);
 			return i;
 		}

@@ -9,9 +9,9 @@
 struct rte_mbuf;
 
 // Length of inner packets, in octets.
-static inline uint16_t tfc_len(const struct sa *sa, const struct sa_path *path)
+static inline uint16_t tfc_len(const struct sa_per_packet *sa, const struct sa_path *path)
 {
-	return (uint16_t)RTE_MIN(sa->per_packet.tfc_pad, path->mtu);
+	return (uint16_t)RTE_MIN(sa->tfc_pad, path->mtu);
 }
 
 // Makes a dummy of an empty buffer, to be framed like any packet. False if it has no room.

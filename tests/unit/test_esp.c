@@ -324,7 +324,7 @@ static void test_run_ends_with_block(void **state)
 		m[i] = inner_packet(100);
 	sa_out_block_set(sa, NUMBER_BLOCK - 1); // allowed up to the end of the third
 	assert_int_equal(esp_out_fns[sa_out_path(sa)->framing](
-				 op, sa, sa_out_path(sa), m, 8, 3 * NUMBER_BLOCK - 5, 0),
+				 op, sa_out_at(sa, 0), sa_out_path(sa), m, 8, 3 * NUMBER_BLOCK - 5),
 		5);
 	for (unsigned int i = 0; i < 8; i++)
 		rte_pktmbuf_free(m[i]);
