@@ -50,25 +50,26 @@ static enum drop without_sa(struct worker *w, struct pkt *p)
 	return DROP_NONE;
 }
 
-// Finds the SA of each packet by SPI (RFC 4303 3.4.2), once for a run, and prefetches its fields in
-// two steps.
+// Finds SAs by SPI (RFC 4303 3.4.2), once for a run, and prefetches their fields in two steps.
 static __rte_always_inline void find_sas(struct worker *w, struct burst *b)
 {
+	const struct sad *sad = w->snapshot->objects->sad_in;
 	const struct sa_in *last = NULL;
 	struct sa_in *found = NULL;
 	rte_be32_t spi = 0; // invalid SPI
+	const unsigned int arrived = b->n;
 	uint16_t n = 0;
 
-	for (uint16_t i = 0; i < b->n; i++) {
+	for (unsigned int i = 0; i < arrived; i++) {
 		if (w->spi[i] != spi) {
 			spi = w->spi[i];
-			found = snapshot_find_in(w->snapshot, spi);
+			found = sad_find(sad, spi);
 			if (likely(found != NULL))
 				__builtin_prefetch(sa_in_at(found, w->sa_place), 1);
 		}
 		b->p[i]->sa_in = found;
 	}
-	for (uint16_t i = 0; i < b->n; i++) {
+	for (unsigned int i = 0; i < arrived; i++) {
 		struct pkt *p = b->p[i];
 		struct sa_in *sa = p->sa_in;
 
@@ -87,12 +88,6 @@ static __rte_always_inline void find_sas(struct worker *w, struct burst *b)
 			pkt_drop(w, p, d);
 	}
 	b->n = n;
-}
-
-// The lower half of the number of a packet.
-static uint32_t esp_seq(const struct crypto_op *op)
-{
-	return rte_be_to_cpu_32(((const struct rte_esp_hdr *)op->esp)->seq);
 }
 
 // Whether to check the ICV of a packet whose number is not accepted: of one of each SA in a second,
@@ -118,7 +113,9 @@ static __rte_cold __rte_noinline enum drop replay_reason(
 	bool above = false;
 
 	if (p->esn) {
-		op->seq = replay_guess_seq(&p->replay, esp_seq(op));
+		const rte_be32_t lower = ((const struct rte_esp_hdr *)op->esp)->seq;
+
+		op->seq = replay_guess_seq(&p->replay, rte_be_to_cpu_32(lower));
 		above = op->seq > replay_end(&p->replay);
 	}
 	if (sample_is_due(w, &own->replay_sample_next, above)) {
@@ -161,14 +158,14 @@ static __rte_always_inline uint16_t open_burst(
 	find_sas(w, b);
 	if (TRACED)
 		trace_burst(w, b, TRACE_SA_FOUND);
-	for (uint16_t i = 0; i < b->n;) {
-		struct sa_in *sa = b->p[i]->sa_in;
+	for (struct pkt **at = b->p, **const stop = at + b->n; at < stop;) {
+		struct sa_in *sa = at[0]->sa_in;
 		const struct esp_in_checks run =
 			esp_in_checks_of(&sa_in_at(sa, w->sa_place)->per_packet);
 		const uint16_t first = n;
 
-		for (; i < b->n && b->p[i]->sa_in == sa; i++) {
-			struct pkt *p = b->p[i];
+		do {
+			struct pkt *p = *at++;
 			enum drop d = esp_in_check(&o->op[n], &run, p->m, p->esp_off);
 
 			if (likely(d == DROP_NONE)) {
@@ -182,7 +179,7 @@ static __rte_always_inline uint16_t open_burst(
 				d = hold_instead_esp(w, p, d);
 			if (d != DROP_NONE)
 				pkt_drop(w, p, d);
-		}
+		} while (at < stop && at[0]->sa_in == sa);
 		if (likely(n > first))
 			o->end[n_runs++] = n;
 	}
@@ -217,18 +214,16 @@ static __rte_always_inline bool accept_one(
 	return accepted;
 }
 
-// The same for those packets of a run, from place first to end, that are authenticated.
-static __rte_always_inline void accept_run(const struct worker *w, const struct opening *o,
-	bool accepted[], uint16_t first, uint16_t end)
+// The same for those of n packets of a run that are authenticated.
+static __rte_always_inline void accept_run(const struct worker *w, struct sa_in *sa,
+	const struct crypto_op op[], const uint64_t seq[], bool accepted[], unsigned int n)
 {
-	struct sa_in *sa = w->esp.p[first]->sa_in;
-
-	for (uint16_t i = first, n; i < end; i = (uint16_t)(i + n)) {
-		for (n = 0; i + n < end && o->op[i + n].ok; n++)
+	for (unsigned int i = 0, end; i < n; i = end) {
+		for (end = i; end < n && op[end].ok; end++)
 			;
-		accept_seqs(w, sa, &o->seq[i], &accepted[i], n);
-		if (unlikely(i + n < end))
-			accepted[i + n++] = false;
+		accept_seqs(w, sa, &seq[i], &accepted[i], (uint16_t)(end - i));
+		if (unlikely(end < n))
+			accepted[end++] = false;
 	}
 }
 
@@ -238,32 +233,34 @@ static unsigned int owner_of(const struct worker *w, const struct pkt *p)
 	return spread_inner(p->m, w->n_workers, &w->hash_key);
 }
 
-// RFC 4303 3.4.3 to 3.4.4.1, RFC 4301 5.2: the inner packets of a run, from place i to end.
+// RFC 4303 3.4.3 to 3.4.4.1, RFC 4301 5.2: the inner packets of a run, n from place first on.
 static __rte_always_inline void finish_run(
-	struct worker *w, const struct opening *o, uint16_t i, uint16_t end)
+	struct worker *w, const struct opening *o, uint16_t first, const uint16_t n)
 {
-	const struct sa_in *sa = w->esp.p[i]->sa_in;
+	struct pkt *const *packet = &w->esp.p[first];
+	const struct crypto_op *op = &o->op[first];
+	struct sa_in *sa = packet[0]->sa_in;
 	const struct esp_in_run run = esp_in_run_of(sa, sa_in_at(sa, w->sa_place));
 	bool accepted[RX_BURST_MAX]; // authenticated, and its number as well
 	uint32_t packets = 0;
 	uint64_t octets = 0;
 
-	if (end - i == 1)
-		accepted[i] = accept_one(w, w->esp.p[i]->sa_in, o, i);
+	if (n == 1)
+		accepted[0] = accept_one(w, sa, o, first);
 	else
-		accept_run(w, o, accepted, i, end);
+		accept_run(w, sa, op, &o->seq[first], accepted, n);
 	if (unlikely(w->n_udp > 0))
-		natt_peers_check(w, o->seq, accepted, i, end);
-	for (; i < end; i++) {
-		struct pkt *p = w->esp.p[i];
+		natt_peers_check(w, packet, &o->seq[first], accepted, n);
+	for (unsigned int i = 0; i < n; i++) {
+		struct pkt *p = packet[i];
 		bool plain;
 		enum drop d;
 
 		if (unlikely(!accepted[i])) {
-			pkt_drop(w, p, o->op[i].ok ? DROP_REPLAY : DROP_AUTH);
+			pkt_drop(w, p, op[i].ok ? DROP_REPLAY : DROP_AUTH);
 			continue;
 		}
-		d = esp_in_finish(&o->op[i], &run, p->m, &p->ip, &plain);
+		d = esp_in_finish(&op[i], &run, p->m, &p->ip, &plain);
 		if (unlikely(d != DROP_NONE)) {
 			pkt_drop(w, p, d);
 			continue;
@@ -272,7 +269,7 @@ static __rte_always_inline void finish_run(
 		octets += rte_pktmbuf_data_len(p->m);
 		fragment_size_reset(p);
 		if (TRACED)
-			trace_opened(w, p, o->seq[i]);
+			trace_opened(w, p, o->seq[first + i]);
 		if (unlikely(w->fanout != NULL) && handover_enqueue(w, p, owner_of(w, p)))
 			continue;
 		if (likely(plain)) { // in ESP, it is none of an SA
@@ -298,7 +295,10 @@ void decap_burst(struct worker *w)
 			&sa_in_at(w->esp.p[o.end[r]]->sa_in, w->sa_place)->per_packet.replay,
 			o.seq[o.end[r]]);
 	for (uint16_t r = 0; r < n_runs; i = o.end[r++])
-		finish_run(w, &o, i, o.end[r]);
+		if (o.end[r] - i == 1) // compiled for itself, without a loop
+			finish_run(w, &o, i, 1);
+		else
+			finish_run(w, &o, i, (uint16_t)(o.end[r] - i));
 	stage_end(&w->stages, STAGE_ESP_FINISH, i);
 }
 

@@ -170,18 +170,16 @@ void natt_peer_post(struct worker *w, const struct sa_in *sa, uint64_t seq, stru
 		worker_event_post(w, e);
 }
 
-void natt_peers_check(
-	struct worker *w, const uint64_t seq[], const bool accepted[], uint16_t first, uint16_t end)
+void natt_peers_check(struct worker *w, struct pkt *const p[], const uint64_t seq[],
+	const bool accepted[], uint16_t n)
 {
-	const uint64_t top = replay_top(&w->esp.p[first]->sa_in->sa.per_packet.replay);
+	const uint64_t top = replay_top(&p[0]->sa_in->sa.per_packet.replay);
 	struct event e;
 
-	for (uint16_t i = first; i < end; i++) {
-		const struct pkt *p = w->esp.p[i];
-
-		if (likely(seq[i] != top) || p->udp_port == 0 || !accepted[i])
+	for (uint16_t i = 0; i < n; i++) {
+		if (likely(seq[i] != top) || p[i]->udp_port == 0 || !accepted[i])
 			continue; // only the newest counts: see natt_peer_post()
-		if (natt_peer_moved(p, &e))
+		if (natt_peer_moved(p[i], &e))
 			worker_event_post(w, &e);
 	}
 }

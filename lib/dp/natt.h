@@ -61,10 +61,10 @@ bool natt_peer_moved(const struct pkt *p, struct event *e);
 // Posts that event once the number of the packet was accepted, if it is the newest of the SA.
 void natt_peer_post(struct worker *w, const struct sa_in *sa, uint64_t seq, struct event *e);
 
-// Posts an event for each peer whose endpoint differs from the known one, of the packets of w->esp
-// from place first to end, a run of one SA, that were accepted, with their sequence numbers.
-void natt_peers_check(struct worker *w, const uint64_t seq[], const bool accepted[], uint16_t first,
-	uint16_t end);
+// Posts an event for each peer whose endpoint differs from the known one, of the packets of a run
+// of one SA that were accepted, with their sequence numbers.
+void natt_peers_check(struct worker *w, struct pkt *const p[], const uint64_t seq[],
+	const bool accepted[], uint16_t n);
 
 // Writes the checksums of UDP over IPv6 into encapsulated packets.
 void natt_udp_checksum(const struct burst *b);
