@@ -263,14 +263,15 @@ struct egress {
 	uint16_t port;
 	uint64_t src; // its own link address
 	struct tx_buffer *tx;
-	struct rte_mbuf **to; // the next place there
+	struct rte_mbuf **to;   // the next place there
+	struct rte_mbuf **full; // the end of the places
 };
 
 static __rte_always_inline struct egress egress_begin(struct worker *w, uint16_t port)
 {
 	struct tx_buffer *tx = &w->tx[port];
 
-	return (struct egress){port, own_mac(w, port), tx, &tx->m[tx->n]};
+	return (struct egress){port, own_mac(w, port), tx, &tx->m[tx->n], &tx->m[TX_MAX]};
 }
 
 static __rte_always_inline void egress_end(const struct egress *e)
@@ -289,21 +290,25 @@ static __rte_noinline struct rte_mbuf **egress_unusual(
 	return &tx->m[tx->n];
 }
 
+static __rte_always_inline void frame_send(struct worker *w, struct egress *e, struct rte_mbuf *m,
+	const struct rte_mempool *ordinary, const struct header *header)
+{
+	header_add(m, header);
+	if (likely(e->to < e->full) && likely(m->pool == ordinary))
+		*e->to++ = m;
+	else
+		e->to = egress_unusual(w, m, e->port, e->to);
+}
+
+// The first packet on its own: with many next hops, nearly every run ends with it.
 static __rte_always_inline void run_send(struct worker *w, struct egress *e, struct pkt *const *p,
 	struct pkt *const *end, const struct header *header)
 {
 	const struct rte_mempool *ordinary = w->pool;
-	struct rte_mbuf *const *full = &e->tx->m[TX_MAX];
 
-	for (; p < end; p++) {
-		struct rte_mbuf *m = (*p)->m;
-
-		header_add(m, header);
-		if (likely(e->to < full) && likely(m->pool == ordinary))
-			*e->to++ = m;
-		else
-			e->to = egress_unusual(w, m, e->port, e->to);
-	}
+	frame_send(w, e, p[0]->m, ordinary, header);
+	while (++p < end)
+		frame_send(w, e, p[0]->m, ordinary, header);
 }
 
 static __rte_noinline void run_unresolved(
