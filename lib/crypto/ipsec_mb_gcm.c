@@ -59,7 +59,8 @@ static void fetch_keys(const struct crypto_op *op, uint32_t key_len)
 {
 	const struct imb_session *s = imb_session_of(op);
 	const uint8_t *start = (const uint8_t *)s, *end = (const uint8_t *)(&s->gcm + 1);
-	const uint8_t *power = end - 16 * RTE_MIN(op->text_len / 16 + 3, 48);
+	const uint8_t *power =
+		end - RTE_MIN((op->text_len & ~(size_t)15) + 3 * 16, (size_t)48 * 16);
 
 	rte_prefetch0(start + RTE_CACHE_LINE_SIZE);
 	rte_prefetch0(start + 2 * RTE_CACHE_LINE_SIZE);
