@@ -158,10 +158,10 @@ static __rte_always_inline void prefetch_paths(const struct worker *w, const str
 
 	if (b->n == 0 || b->p[0]->sa_out == b->p[b->n - 1]->sa_out)
 		return;
-	for (uint16_t i = 0; i < b->n; i++) {
-		if (b->p[i]->sa_out != last)
-			sa_path_prefetch(b->p[i]->sa_out, w->sa_place);
-		last = b->p[i]->sa_out;
+	for (struct pkt *const *p = b->p, *const *end = p + b->n; p < end; p++) {
+		if (p[0]->sa_out != last)
+			sa_path_prefetch(p[0]->sa_out, w->sa_place);
+		last = p[0]->sa_out;
 	}
 }
 
