@@ -40,11 +40,13 @@ static int populate(struct rte_mempool *pool)
 static struct rte_mempool *pool_without_hugepages(
 	const char *name, unsigned int n, unsigned int cache, uint16_t room, int node)
 {
-	struct rte_pktmbuf_pool_private private = {.mbuf_data_room_size = room};
+	struct rte_pktmbuf_pool_private private = {
+		.mbuf_data_room_size = room, .mbuf_priv_size = PACKET_POOL_PRIVATE};
+	const unsigned int size =
+		(unsigned int)sizeof(struct rte_mbuf) + PACKET_POOL_PRIVATE + room;
 	// The flag lets a buffer cross the end of a page; populate() clears it.
-	struct rte_mempool *pool =
-		rte_mempool_create_empty(name, n, (unsigned int)sizeof(struct rte_mbuf) + room,
-			cache, sizeof(private), node, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+	struct rte_mempool *pool = rte_mempool_create_empty(
+		name, n, size, cache, sizeof(private), node, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
 	int rc;
 
 	if (pool == NULL)
@@ -66,6 +68,7 @@ static struct rte_mempool *pool_without_hugepages(
 struct rte_mempool *packet_pool_new(
 	const char *name, unsigned int n, unsigned int cache, uint16_t room, int node)
 {
-	return rte_eal_has_hugepages() ? rte_pktmbuf_pool_create(name, n, cache, 0, room, node)
-				       : pool_without_hugepages(name, n, cache, room, node);
+	return rte_eal_has_hugepages()
+		       ? rte_pktmbuf_pool_create(name, n, cache, PACKET_POOL_PRIVATE, room, node)
+		       : pool_without_hugepages(name, n, cache, room, node);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "dpdk_compat.h"
+#include "packet_pool.h"
 
 #define OBJECT_OVERHEAD 256  // octets of a packet buffer in front of its room, and to spread them
 #define FRAME_OVERHEAD  274  // of the room: headers, and octets that ESP may add
@@ -182,7 +183,7 @@ static uint64_t pool_octets_in(uint64_t page, unsigned int n, unsigned int room)
 // octets.
 static uint64_t pool_octets(const struct conf *c, unsigned int n, unsigned int room)
 {
-	return pool_octets_in(c->hugepages ? 2 << 20 : 64, n, room);
+	return pool_octets_in(c->hugepages ? 2 << 20 : 64, n, room + PACKET_POOL_PRIVATE);
 }
 
 // With LACP, DPDK has a pool for each member, with as many buffers as its TX queues take.

@@ -308,7 +308,7 @@ static void group(struct worker *w, struct fan_burst *b, const struct opening *o
 	const uint8_t reason[], uint16_t n)
 {
 	uint8_t owner[RX_BURST_MAX];
-	const struct pkt *p[RX_BURST_MAX];
+	struct pkt *p[RX_BURST_MAX];
 
 	b->n = 0;
 	for (uint16_t i = 0; i < n; i++) {
@@ -321,8 +321,9 @@ static void group(struct worker *w, struct fan_burst *b, const struct opening *o
 						       : (uint8_t)w->n_workers;
 	}
 	fanout_group(b->at, b->first, owner, b->n, w->n_workers + 1);
+	handover_fill(w, p, b->n);
 	for (uint16_t i = 0; i < b->n; i++)
-		handover_fill(w, &b->pkt[b->at[i]], p[i]);
+		b->pkt[b->at[i]] = p[i]->m;
 }
 
 // The newest of an SA counts: of those with the same number the first, which alone is accepted.
@@ -394,24 +395,22 @@ void decap_open(struct worker *w, struct fan_burst *b)
 // A packet that was opened is dropped. If it was counted, that is taken back; then it is the inner
 // packet, and the audit log reports that.
 static __rte_cold __rte_noinline void drop_opened(
-	struct worker *w, struct handed *h, enum drop reason, enum drop before)
+	struct worker *w, struct rte_mbuf **m, enum drop reason, enum drop before)
 {
-	struct sa_per_worker *own = &h->p.sa_in->sa.per_worker[w->id];
+	struct sa_per_worker *own;
+	struct pkt p;
 
+	handed_copy(&p, *m);
 	if (before == DROP_NONE) {
+		own = &p.sa_in->sa.per_worker[w->id];
 		own->packets--;
-		own->bytes -= rte_pktmbuf_data_len(h->p.m);
-		ip_layout_read(&h->p.ip, pkt_ip(&h->p));
-		h->p.udp_port = 0;
+		own->bytes -= rte_pktmbuf_data_len(*m);
+		ip_layout_read(&p.ip, pkt_ip(&p));
+		p.udp_port = 0;
 	}
-	trace_continue(w, &h->p, h);
-	pkt_drop(w, &h->p, reason);
-	h->p.m = NULL;
-}
-
-static struct handed *handed_of(struct pkt *p)
-{
-	return container_of(p, struct handed, p);
+	trace_continue(w, &p, handed_of(*m));
+	pkt_drop(w, &p, reason);
+	*m = NULL;
 }
 
 static enum drop stop_of(const struct worker *w, const struct sa_in *sa)
@@ -428,21 +427,25 @@ static __rte_cold enum drop refusal(const struct worker *w, const struct sa_in *
 	return stop != DROP_NONE ? stop : DROP_REPLAY;
 }
 
-// Drops the packets whose SA is gone, and puts the others into w->esp in the order of arrival.
-static uint16_t arrived(struct worker *w, struct fan_burst *b)
+// Drops the packets whose SA is gone. Returns how many are left, in the order of arrival; sa:
+// theirs.
+static uint16_t arrived(struct worker *w, struct fan_burst *b, struct sa_in *sa[])
 {
 	uint16_t n = 0;
 
+	handed_prefetch(b->pkt, b->n);
 	for (uint16_t i = 0; i < b->n; i++) {
-		struct handed *h = &b->pkt[b->at[i]];
+		const uint8_t at = b->at[i];
+		struct handed *h = handed_of(b->pkt[at]);
 
-		if (unlikely(handover_sa_in(w, h) == NULL)) {
-			handover_drop_in(w, h);
-			h->p.m = NULL;
+		sa[n] = handover_sa_in(w, h);
+		if (unlikely(sa[n] == NULL)) {
+			handover_drop_in(w, b->pkt[at]);
+			b->pkt[at] = NULL;
 			continue;
 		}
 		h->generation = w->snapshot->generation;
-		w->esp.p[n] = &h->p;
+		b->at[n] = at;
 		b->reason[n] = b->reason[i];
 		b->seq[n++] = b->seq[i];
 	}
@@ -450,50 +453,45 @@ static uint16_t arrived(struct worker *w, struct fan_burst *b)
 }
 
 // Hands over those for one worker that are still there.
-static void deal(struct worker *w, unsigned int to, struct handed h[], uint16_t n)
+static void deal(struct worker *w, unsigned int to, struct rte_mbuf *m[], uint16_t n)
 {
 	uint16_t kept = 0;
 
-	for (uint16_t i = 0; i < n; i++) {
-		if (unlikely(h[i].p.m == NULL))
-			continue;
-		if (unlikely(kept != i))
-			h[kept] = h[i];
-		kept++;
-	}
+	for (uint16_t i = 0; i < n; i++)
+		if (likely(m[i] != NULL))
+			m[kept++] = m[i];
 	if (kept > 0)
-		handover_inner(w, to, h, kept);
+		handover_inner(w, to, m, kept);
 }
 
 void decap_accept(struct worker *w, struct fan_burst *b)
 {
+	struct sa_in *sa[RX_BURST_MAX];
 	bool accepted[RX_BURST_MAX];
 	uint16_t n;
 
 	w->n_handed -= b->n;
-	n = arrived(w, b);
+	n = arrived(w, b, sa);
 	for (uint16_t i = 0, end; i < n; i = end) {
-		struct sa_in *sa = w->esp.p[i]->sa_in;
-
-		for (end = i; end < n && w->esp.p[end]->sa_in == sa; end++)
+		for (end = i; end < n && sa[end] == sa[i]; end++)
 			;
 		// It may have been stopped since they were opened: the numbers accepted are
 		// reported.
-		if (likely(stop_of(w, sa) == DROP_NONE))
-			accept_seqs(w, sa, &b->seq[i], &accepted[i], (uint16_t)(end - i));
+		if (likely(stop_of(w, sa[i]) == DROP_NONE))
+			accept_seqs(w, sa[i], &b->seq[i], &accepted[i], (uint16_t)(end - i));
 		else
 			memset(&accepted[i], false, end - i);
 	}
 	for (uint16_t i = 0; i < n; i++) {
-		struct pkt *p = w->esp.p[i];
+		struct rte_mbuf **m = &b->pkt[b->at[i]];
 
 		for (unsigned int k = 0; unlikely(k < b->n_moved); k++)
-			if (accepted[i] && b->moved[k].m == p->m)
-				natt_peer_post(w, p->sa_in, b->seq[i], &b->moved[k].event);
+			if (accepted[i] && b->moved[k].m == *m)
+				natt_peer_post(w, sa[i], b->seq[i], &b->moved[k].event);
 		if (unlikely(!accepted[i]))
-			drop_opened(w, handed_of(p), refusal(w, p->sa_in), b->reason[i]);
+			drop_opened(w, m, refusal(w, sa[i]), b->reason[i]);
 		else if (unlikely(b->reason[i] != DROP_NONE))
-			drop_opened(w, handed_of(p), b->reason[i], b->reason[i]);
+			drop_opened(w, m, b->reason[i], b->reason[i]);
 	}
 	for (unsigned int to = 0; to < w->n_workers; to++)
 		deal(w, to, &b->pkt[b->first[to]], (uint16_t)(b->first[to + 1] - b->first[to]));

@@ -134,18 +134,17 @@ static __rte_always_inline void seal_burst(
 // Hands the packets of the burst over to the workers that number them, and empties it.
 static __rte_always_inline void depart(struct worker *w, struct burst *b)
 {
-	struct handed h[RX_BURST_MAX];
+	struct rte_mbuf *m[BURST_MAX];
 
+	if (TRACED)
+		trace_burst(w, b, TRACE_HANDED);
+	handover_fill(w, b->p, b->n);
 	for (uint16_t i = 0, run; i < b->n; i = run) {
 		const struct sa_out *sa = b->p[i]->sa_out;
 
-		for (run = i; run < b->n && run - i < RX_BURST_MAX && b->p[run]->sa_out == sa;
-			run++) {
-			if (TRACED)
-				trace_record(w, b->p[run], TRACE_HANDED, &(struct trace_fact){0});
-			handover_fill(w, &h[run - i], b->p[run]);
-		}
-		handover_departing(w, spread_sa(sa->sa.spi, w->n_workers, &w->hash_key), h,
+		for (run = i; run < b->n && b->p[run]->sa_out == sa; run++)
+			m[run] = b->p[run]->m;
+		handover_departing(w, spread_sa(sa->sa.spi, w->n_workers, &w->hash_key), &m[i],
 			(unsigned int)(run - i));
 	}
 	b->n = 0;
@@ -186,10 +185,10 @@ void encap_burst(struct worker *w)
 static void number_burst(struct fan_burst *b)
 {
 	for (uint16_t i = 0, run; i < b->n; i = run) {
-		struct sa_out *sa = b->pkt[i].p.sa_out;
+		struct sa_out *sa = handed_of(b->pkt[i])->p.sa_out;
 		uint64_t seq;
 
-		for (run = i; run < b->n && b->pkt[run].p.sa_out == sa;)
+		for (run = i; run < b->n && handed_of(b->pkt[run])->p.sa_out == sa;)
 			run++;
 		seq = sa_out_seq_alloc(sa, (uint32_t)(run - i));
 		for (uint16_t k = i; k < run; k++)
@@ -199,22 +198,22 @@ static void number_burst(struct fan_burst *b)
 
 // Takes packets to be sealed out of the ring, and drops packets whose SA is gone. *large: an ESP
 // packet may have to be fragmented.
-static uint16_t take_departing(struct worker *w, struct handed h[], bool *large)
+static uint16_t take_departing(struct worker *w, struct rte_mbuf *m[], bool *large)
 {
-	uint16_t n = handover_dequeue_departing(w, h, RX_BURST_MAX), kept = 0;
+	uint16_t n = handover_dequeue_departing(w, m, RX_BURST_MAX), kept = 0;
 
 	*large = false;
+	handed_prefetch(m, n);
 	for (uint16_t i = 0; i < n; i++) {
-		struct sa_out *sa = handover_sa_out(w, &h[i]);
+		struct handed *h = handed_of(m[i]);
 
-		if (unlikely(sa == NULL)) {
-			handover_drop_out(w, &h[i]);
+		if (unlikely(handover_sa_out(w, h) == NULL)) {
+			handover_drop_out(w, m[i]);
 			continue;
 		}
-		*large |= h[i].large;
-		if (unlikely(kept != i))
-			h[kept] = h[i];
-		h[kept++].generation = w->snapshot->generation;
+		*large |= h->large;
+		h->generation = w->snapshot->generation;
+		m[kept++] = m[i];
 	}
 	return kept;
 }
@@ -244,17 +243,18 @@ uint16_t encap_number(struct worker *w)
 static uint16_t to_protect(struct worker *w, struct fan_burst *b, uint64_t number[])
 {
 	w->n_handed -= b->n;
+	handed_prefetch(b->pkt, b->n);
 	for (uint16_t i = 0; i < b->n; i++) {
-		struct handed *h = &b->pkt[i];
+		struct handed *h = handed_of(b->pkt[i]);
 		struct pkt *p;
 
-		rte_prefetch0(rte_pktmbuf_mtod(h->p.m, void *));
+		rte_prefetch0(rte_pktmbuf_mtod(b->pkt[i], void *));
 		if (unlikely(handover_sa_out(w, h) == NULL)) {
-			handover_drop_out(w, h);
+			handover_drop_out(w, b->pkt[i]);
 			continue;
 		}
 		p = pkt_new(w);
-		*p = h->p;
+		handed_copy(p, b->pkt[i]);
 		trace_continue(w, p, h);
 		number[w->protect.n] = b->seq[i];
 		burst_add(&w->protect, p);

@@ -269,7 +269,7 @@ static void drop_handed(struct worker *w, struct fan_burst *b)
 {
 	w->n_handed -= b->n;
 	for (uint16_t i = 0; i < b->n; i++)
-		pkt_drop_left(w, b->pkt[i].p.m);
+		pkt_drop_left(w, b->pkt[i]);
 	b->n = 0;
 }
 

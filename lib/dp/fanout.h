@@ -21,7 +21,7 @@ struct fan_burst {
 	bool large;                           // to be sealed: ESP packets may have to be fragmented
 	struct rte_mbuf *frame[RX_BURST_MAX]; // received, or sealed, to be sent
 	uint16_t port[RX_BURST_MAX];          // by these ports
-	struct handed pkt[RX_BURST_MAX];      // n that were opened, or are to be sealed
+	struct rte_mbuf *pkt[RX_BURST_MAX];   // n that were opened, or are to be sealed
 	uint64_t seq[RX_BURST_MAX];           // by order of arrival, or of sending
 	// Opened packets in order of arrival: the place in pkt, and the reason to drop the packet.
 	uint8_t at[RX_BURST_MAX], reason[RX_BURST_MAX];

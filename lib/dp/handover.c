@@ -4,50 +4,67 @@
 #include "pkt_drop.h"
 #include "tracepoint.h"
 
-void handover_fill(struct worker *w, struct handed *h, const struct pkt *p)
+void handover_fill(struct worker *w, struct pkt *const p[], unsigned int n)
 {
-	h->p = *p;
-	h->trace = 0;
-	if (unlikely(w->tracing != NULL))
-		trace_hand(w, h, p);
-	h->generation = w->snapshot->generation;
-	h->spi = p->sa_out != NULL ? p->sa_out->sa.spi : p->sa_in->sa.spi;
-	h->large = w->n_large > 0;
-}
+	const uint32_t generation = w->snapshot->generation;
+	const bool large = w->n_large > 0;
 
-static void enqueue(
-	struct worker *w, struct rte_ring *ring, unsigned int to, struct handed h[], unsigned int n)
-{
-	unsigned int taken = rte_ring_enqueue_burst_elem(ring, h, sizeof(*h), n, NULL);
+	for (unsigned int i = 0; i < n; i++) {
+		struct handed *h = handed_of(p[i]->m);
 
-	w->n_handed += taken;
-	w->to_wake |= 1u << to;
-	for (; unlikely(taken < n); taken++) {
-		if (unlikely(h[taken].trace != 0))
-			trace_take(w, &h[taken].p, &h[taken]);
-		pkt_drop(w, &h[taken].p, DROP_RING_FULL);
+		h->p = *p[i];
+		h->trace = 0;
+		h->large = large;
+		h->generation = generation;
+		h->spi = p[i]->sa_out != NULL ? p[i]->sa_out->sa.spi : p[i]->sa_in->sa.spi;
+		if (unlikely(w->tracing != NULL))
+			trace_hand(w, h, p[i]);
 	}
 }
 
-void handover_inner(struct worker *w, unsigned int to, struct handed h[], unsigned int n)
+static __rte_cold __rte_noinline void drop_unqueued(
+	struct worker *w, struct rte_mbuf *const m[], unsigned int n)
 {
-	enqueue(w, w->peers[to]->handed, to, h, n);
+	for (unsigned int i = 0; i < n; i++) {
+		const struct handed *h = handed_of(m[i]);
+		struct pkt p;
+
+		handed_copy(&p, m[i]);
+		if (unlikely(h->trace != 0))
+			trace_take(w, &p, h);
+		pkt_drop(w, &p, DROP_RING_FULL);
+	}
 }
 
-void handover_departing(struct worker *w, unsigned int to, struct handed h[], unsigned int n)
+static void enqueue(struct worker *w, struct rte_ring *ring, unsigned int to,
+	struct rte_mbuf *const m[], unsigned int n)
 {
-	enqueue(w, w->peers[to]->departing, to, h, n);
+	unsigned int taken = rte_ring_enqueue_burst(ring, (void *const *)m, n, NULL);
+
+	w->n_handed += taken;
+	w->to_wake |= 1u << to;
+	if (unlikely(taken < n))
+		drop_unqueued(w, m + taken, n - taken);
+}
+
+void handover_inner(struct worker *w, unsigned int to, struct rte_mbuf *const m[], unsigned int n)
+{
+	enqueue(w, w->peers[to]->handed, to, m, n);
+}
+
+void handover_departing(
+	struct worker *w, unsigned int to, struct rte_mbuf *const m[], unsigned int n)
+{
+	enqueue(w, w->peers[to]->departing, to, m, n);
 }
 
 bool handover_enqueue(struct worker *w, struct pkt *p, unsigned int owner)
 {
-	struct handed h;
-
 	if (likely(w->n_workers <= 1) || owner == w->id)
 		return false;
 	trace_note(w, p, TRACE_HANDED, (struct trace_fact){0});
-	handover_fill(w, &h, p);
-	handover_inner(w, owner, &h, 1);
+	handover_fill(w, &p, 1);
+	handover_inner(w, owner, &p->m, 1);
 	return true;
 }
 
@@ -76,63 +93,66 @@ struct sa_out *handover_sa_out(const struct worker *w, struct handed *h)
 	return sad_find_out(w->snapshot->objects->sad_out, h->spi, is_same, h->p.sa_out);
 }
 
-static void drop(struct worker *w, struct handed *h, enum drop reason)
+void handover_drop_in(struct worker *w, struct rte_mbuf *m)
 {
-	trace_continue(w, &h->p, h);
-	pkt_drop(w, &h->p, reason);
+	struct pkt p;
+
+	handed_copy(&p, m);
+	ip_layout_read(&p.ip, pkt_ip(&p)); // for the audit log
+	p.sa_in = NULL;
+	trace_continue(w, &p, handed_of(m));
+	pkt_drop(w, &p, DROP_NO_SA);
 }
 
-void handover_drop_in(struct worker *w, struct handed *h)
+void handover_drop_out(struct worker *w, struct rte_mbuf *m)
 {
-	ip_layout_read(&h->p.ip, pkt_ip(&h->p)); // for the audit log
-	h->p.sa_in = NULL;
-	drop(w, h, DROP_NO_SA);
-}
+	struct pkt p;
 
-void handover_drop_out(struct worker *w, struct handed *h)
-{
-	h->p.sa_out = NULL;
-	drop(w, h, DROP_SA_REMOVED);
+	handed_copy(&p, m);
+	p.sa_out = NULL;
+	trace_continue(w, &p, handed_of(m));
+	pkt_drop(w, &p, DROP_SA_REMOVED);
 }
 
 uint16_t handover_dequeue(struct worker *w, struct pkt *p[], uint16_t n)
 {
-	struct handed h[RX_BURST_MAX];
+	struct rte_mbuf *m[RX_BURST_MAX];
 	uint16_t kept = 0;
 
-	n = (uint16_t)rte_ring_dequeue_burst_elem(w->handed, h, sizeof(h[0]), n, NULL);
+	n = (uint16_t)rte_ring_dequeue_burst(w->handed, (void **)m, n, NULL);
 	w->n_handed -= n;
 	for (uint16_t i = 0; i < n; i++)
-		rte_prefetch0(h[i].p.m);
+		rte_prefetch0(m[i]);
+	handed_prefetch(m, n);
 	for (uint16_t i = 0; i < n; i++) {
-		struct sa_in *sa = handover_sa_in(w, &h[i]);
+		const struct handed *h = handed_of(m[i]);
 
-		rte_prefetch0(rte_pktmbuf_mtod(h[i].p.m, void *));
-		if (unlikely(sa == NULL)) {
-			handover_drop_in(w, &h[i]);
+		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
+		if (unlikely(handover_sa_in(w, h) == NULL)) {
+			handover_drop_in(w, m[i]);
 			continue;
 		}
 		p[kept] = pkt_new(w);
-		*p[kept] = h[i].p;
-		trace_continue(w, p[kept++], &h[i]);
+		handed_copy(p[kept], m[i]);
+		trace_continue(w, p[kept++], h);
 	}
 	return kept;
 }
 
-uint16_t handover_dequeue_departing(struct worker *w, struct handed h[], uint16_t n)
+uint16_t handover_dequeue_departing(struct worker *w, struct rte_mbuf *m[], uint16_t n)
 {
-	n = (uint16_t)rte_ring_dequeue_burst_elem(w->departing, h, sizeof(h[0]), n, NULL);
+	n = (uint16_t)rte_ring_dequeue_burst(w->departing, (void **)m, n, NULL);
 	w->n_handed -= n;
 	return n;
 }
 
 static void drop_all(struct worker *w, struct rte_ring *ring)
 {
-	struct handed h;
+	struct rte_mbuf *m;
 
-	while (rte_ring_dequeue_elem(ring, &h, sizeof(h)) == 0) {
+	while (rte_ring_dequeue(ring, (void **)&m) == 0) {
 		w->n_handed--;
-		pkt_drop_left(w, h.p.m);
+		pkt_drop_left(w, m);
 	}
 }
 

@@ -71,17 +71,17 @@ static void hold(struct worker *w, struct pkt *p, uint32_t roles, bool outside)
 {
 	struct hold *hold = &w->hold;
 	const uint32_t ends = ends_of(w, p);
-	struct handed *h = &hold->at[(hold->first + hold->n) % hold->max];
+	struct handed *h = handed_of(p->m);
 
-	*h = (struct handed){.p = {.m = p->m,
-				     .sa_in = p->sa_in,
-				     .iface = p->iface,
-				     .refrag_size = p->refrag_size,
-				     .frag_id = p->frag_id,
-				     .framed = p->framed,
-				     .segments = p->segments},
-		.generation = w->snapshot->generation,
-		.spi = p->sa_in != NULL ? p->sa_in->sa.spi : 0};
+	h->p = (struct pkt){.sa_in = p->sa_in,
+		.iface = p->iface,
+		.refrag_size = p->refrag_size,
+		.frag_id = p->frag_id,
+		.framed = p->framed,
+		.segments = p->segments};
+	h->generation = w->snapshot->generation;
+	h->spi = p->sa_in != NULL ? p->sa_in->sa.spi : 0;
+	hold->at[(hold->first + hold->n) % hold->max] = p->m;
 	trace_note(w, p, TRACE_EXPECTED, (struct trace_fact){0});
 	trace_hand(w, h, p);
 	if (hold->n == 0)
@@ -254,17 +254,18 @@ static enum drop prepare(struct worker *w, struct pkt *p)
 }
 
 // NULL: the packet was dropped.
-static struct pkt *take(struct worker *w, struct handed *h)
+static struct pkt *take(struct worker *w, struct rte_mbuf *m)
 {
+	const struct handed *h = handed_of(m);
 	struct pkt *p;
 	enum drop d;
 
 	if (h->spi != 0 && handover_sa_in(w, h) == NULL) {
-		handover_drop_in(w, h);
+		handover_drop_in(w, m);
 		return NULL;
 	}
 	p = pkt_new(w);
-	*p = h->p;
+	handed_copy(p, m);
 	p->released = true;
 	if (unlikely(w->tracing != NULL || h->trace != 0))
 		trace_take(w, p, h);
@@ -286,12 +287,12 @@ uint16_t hold_dequeue(struct worker *w, struct pkt *p[])
 	uint16_t n = (uint16_t)RTE_MIN(hold->left, (uint32_t)RX_BURST_MAX), kept = 0;
 
 	for (hold->left -= n; n > 0; n--) {
-		struct handed *h = &hold->at[hold->first];
+		struct rte_mbuf *m = hold->at[hold->first];
 
 		hold->first = (hold->first + 1) % hold->max;
 		hold->n--;
-		hold->n_buffers -= h->p.m->nb_segs;
-		p[kept] = take(w, h);
+		hold->n_buffers -= m->nb_segs;
+		p[kept] = take(w, m);
 		kept = (uint16_t)(kept + (p[kept] != NULL));
 	}
 	return kept;
@@ -302,7 +303,7 @@ void hold_stop(struct worker *w)
 	struct hold *hold = &w->hold;
 
 	for (; hold->n > 0; hold->n--, hold->first = (hold->first + 1) % hold->max)
-		pkt_drop_left(w, hold->at[hold->first].p.m);
+		pkt_drop_left(w, hold->at[hold->first]);
 	hold->n_buffers = hold->left = 0;
 	forget(hold);
 }

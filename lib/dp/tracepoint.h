@@ -33,12 +33,12 @@ static __rte_always_inline void trace_note(
 		trace_record(w, p, kind, &fact);
 }
 
-// A packet is handed over: h->p is a copy of p, which ends here. And taken back, where there is no
-// room for it.
+// A packet is handed over: h->p is a copy of p, which ends here. And taken back, p being a copy of
+// h->p, where there is no room for it.
 void trace_hand(struct worker *w, struct handed *h, const struct pkt *p);
 void trace_take(struct worker *w, struct pkt *p, const struct handed *h);
 
-// A packet that another worker has handed over, p being a copy of h->p or that itself, continues.
+// A packet that another worker has handed over, p being a copy of h->p, continues.
 void trace_continued(struct worker *w, struct pkt *p, const struct handed *h);
 
 // The same for all such packets, traced or not.

@@ -40,19 +40,25 @@ static void fragments_fini(struct frag_table *t)
 	frag_table_fini(t);
 }
 
-static struct rte_ring *ring_new(const char *of, unsigned int worker, unsigned int size)
+// Each buffer of a worker has room for struct handed.
+static void check_pool(struct rte_mempool *pool)
+{
+	assert(rte_pktmbuf_priv_size(pool) >= sizeof(struct handed));
+}
+
+static struct rte_ring *ring_new(const char *of, unsigned int worker)
 {
 	char name[RTE_RING_NAMESIZE];
 
 	snprintf(name, sizeof(name), "%s-%u", of, worker);
-	return rte_ring_create_elem(name, size, WORKER_HANDED_MAX, SOCKET_ID_ANY, RING_F_SC_DEQ);
+	return rte_ring_create(name, WORKER_HANDED_MAX, SOCKET_ID_ANY, RING_F_SC_DEQ);
 }
 
 static int rings_init(struct worker *w)
 {
-	w->frames = ring_new("frames", w->id, sizeof(struct rte_mbuf *));
-	w->handed = ring_new("handed", w->id, sizeof(struct handed));
-	w->departing = ring_new("departing", w->id, sizeof(struct handed));
+	w->frames = ring_new("frames", w->id);
+	w->handed = ring_new("handed", w->id);
+	w->departing = ring_new("departing", w->id);
 	return w->frames != NULL && w->handed != NULL && w->departing != NULL ? 0 : -ENOMEM;
 }
 
@@ -61,6 +67,8 @@ struct worker *worker_new(const struct worker_params *p)
 	char name[RTE_RING_NAMESIZE];
 	struct worker *w = line_calloc(1, sizeof(*w));
 
+	check_pool(p->pool);
+	check_pool(p->large_pool);
 	if (w == NULL)
 		return NULL;
 	w->id = p->id;
@@ -154,7 +162,7 @@ void worker_free(struct worker *w)
 	for (uint32_t i = 0; i < w->n_held; i++)
 		rte_pktmbuf_free(w->held[i].p.m);
 	for (uint32_t i = 0; i < w->hold.n; i++)
-		rte_pktmbuf_free(w->hold.at[(w->hold.first + i) % w->hold.max].p.m);
+		rte_pktmbuf_free(w->hold.at[(w->hold.first + i) % w->hold.max]);
 	for (unsigned int i = 0; i < PORTS_MAX; i++)
 		rte_pktmbuf_free_bulk(w->tx[i].m, w->tx[i].n);
 	for (unsigned int i = 0; i < REASSEMBLY_SIDES; i++)

@@ -78,21 +78,34 @@ struct held {
 	struct ip_ends sent; // with these ends: its flow may end before an error is sent about it
 };
 
-// A packet that is handed over to another worker.
+// A packet that is handed over to another worker, or held (struct hold), in the private area of its
+// buffer: one cache line, since it is written in the cache of one core and read in another one.
 struct handed {
-	struct pkt p;
-	uint32_t generation; // of the snapshot that p's SA belongs to
-	rte_be32_t spi;      // of that SA
-	bool large;          // to be encapsulated: its ESP packet may exceed the path MTU
-	uint8_t trace_keys;  // see trace_packet_hand()
-	uint32_t trace;      // the same; 0: the packet is not traced
+	union {
+		// Its buffer is known, and its next hop is one of a snapshot: the other fields are
+		// in their places.
+		struct pkt p;
+		struct {
+			uint32_t trace;     // see trace_packet_hand(); 0: the packet is not traced
+			uint8_t trace_keys; // the same
+			bool large;   // to be encapsulated: its ESP packet may exceed the path MTU
+			void *sas[2]; // p.sa_in and p.sa_out
+			uint32_t generation; // of the snapshot that p's SA belongs to
+			rte_be32_t spi;      // of that SA
+		};
+	};
 };
+
+static_assert(offsetof(struct handed, sas) == offsetof(struct pkt, sa_in), "in the place of m");
+static_assert(offsetof(struct handed, generation) == offsetof(struct pkt, nexthop),
+	"in the place of nexthop");
+static_assert(sizeof(struct handed) == sizeof(struct pkt), "one cache line");
 
 #define HOLD_ENDS 16384 // a power of 2
 
 // Packets that are held until their group is active here, in a ring: see hold.h.
 struct hold {
-	struct handed *at;
+	struct rte_mbuf **at; // struct handed
 	uint32_t max, first, n;
 	uint32_t n_buffers; // of them, max at most
 	uint32_t n_outside; // buffers of those in clear from unprotected ports, at most half of max

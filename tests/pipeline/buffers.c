@@ -5,6 +5,8 @@
 
 #include <rte_mbuf.h>
 
+#include "packet_pool.h"
+
 #define OBJECTS_MAX 8192
 
 // The memory of the pools' buffers, referenced from here: the leak sanitizer does not search DPDK's
@@ -14,9 +16,11 @@ static unsigned int n_objects;
 
 struct rte_mempool *test_pool_new(const char *name, unsigned int n, uint16_t room)
 {
-	struct rte_pktmbuf_pool_private private = {.mbuf_data_room_size = room};
+	struct rte_pktmbuf_pool_private private = {
+		.mbuf_data_room_size = room, .mbuf_priv_size = PACKET_POOL_PRIVATE};
 	struct rte_mempool *pool = rte_mempool_create_empty(name, n,
-		(unsigned int)sizeof(struct rte_mbuf) + room, 0, sizeof(private), SOCKET_ID_ANY,
+		(unsigned int)sizeof(struct rte_mbuf) + PACKET_POOL_PRIVATE + room, 0,
+		sizeof(private), SOCKET_ID_ANY,
 		RTE_MEMPOOL_F_NO_SPREAD | RTE_MEMPOOL_F_NO_IOVA_CONTIG);
 
 	if (pool == NULL)

@@ -7,6 +7,7 @@
 
 #include "eal.h"
 #include "log.h"
+#include "packet_pool.h"
 
 #define BUFFERS   8191
 #define FRAME_LEN 64
@@ -22,8 +23,8 @@ int ports_group_start(void **state)
 {
 	(void)state;
 	eal_start();
-	ports_pool = rte_pktmbuf_pool_create(
-		"packets", BUFFERS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	ports_pool =
+		packet_pool_new("packets", BUFFERS, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 	return ports_pool != NULL ? 0 : -1;
 }
 

@@ -11,6 +11,8 @@
 #include <rte_mbuf.h>
 #include <rte_rcu_qsbr.h>
 
+#include "packet_pool.h"
+
 struct rte_mempool *eal_pool;
 struct rte_rcu_qsbr *eal_qsbr;
 
@@ -65,8 +67,7 @@ int eal_pool_start(void **state)
 {
 	(void)state;
 	eal_start();
-	eal_pool = rte_pktmbuf_pool_create(
-		"packets", 63, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	eal_pool = packet_pool_new("packets", 63, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 	return eal_pool != NULL ? 0 : -1;
 }
 

@@ -12,6 +12,7 @@
 
 #define BUFFERS 255
 #define ROOM    2176
+#define SIZE    (sizeof(struct rte_mbuf) + PACKET_POOL_PRIVATE + ROOM)
 #define PAGE    4096u
 #define APART   128 // octets between the places of two buffers that are looked at
 
@@ -39,11 +40,11 @@ static void test_places(void **state)
 		bool *place = &seen[(uintptr_t)m[i] % PAGE / APART];
 
 		assert_int_equal(rte_pktmbuf_tailroom(m[i]), ROOM - RTE_PKTMBUF_HEADROOM);
-		assert_ptr_equal(m[i]->buf_addr, m[i] + 1);
+		assert_int_equal(rte_pktmbuf_priv_size(pool), PACKET_POOL_PRIVATE);
+		assert_ptr_equal(m[i]->buf_addr, (uint8_t *)(m[i] + 1) + PACKET_POOL_PRIVATE);
 		assert_int_equal(rte_mbuf_iova_get(m[i]), (uintptr_t)m[i]->buf_addr);
 		if (i > 0)
-			assert_in_range((uintptr_t)m[i] - (uintptr_t)m[i - 1], sizeof(*m[i]) + ROOM,
-				sizeof(*m[i]) + ROOM + 256);
+			assert_in_range((uintptr_t)m[i] - (uintptr_t)m[i - 1], SIZE, SIZE + 256);
 		places += !*place;
 		*place = true;
 	}

@@ -2,6 +2,7 @@
 // Tags of VLANs: the port of a received frame, whoever removes the tag, and the headers of sent
 // frames.
 #include "eal.h"
+#include "packet_pool.h"
 #include "test.h"
 #include "vlan.h"
 
@@ -21,7 +22,7 @@ static int start(void **state)
 {
 	(void)state;
 	eal_start();
-	pool = rte_pktmbuf_pool_create("packets", 511, 0, 0, ROOM, SOCKET_ID_ANY);
+	pool = packet_pool_new("packets", 511, 0, ROOM, SOCKET_ID_ANY);
 	return pool != NULL ? 0 : -1;
 }
 

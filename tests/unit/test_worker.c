@@ -4,6 +4,7 @@
 
 #include "eal.h"
 #include "test.h"
+#include "packet_pool.h"
 #include "pkt_drop.h"
 #include "worker.h"
 
@@ -13,7 +14,7 @@ static int start(void **state)
 {
 	(void)state;
 	eal_start();
-	pool = rte_pktmbuf_pool_create("packets", 2047, 0, 0, 256, SOCKET_ID_ANY);
+	pool = packet_pool_new("packets", 2047, 0, 256, SOCKET_ID_ANY);
 	return pool != NULL ? 0 : -1;
 }
 
@@ -30,6 +31,7 @@ static struct worker *new_worker(unsigned int id)
 	struct worker *w = worker_new(&(struct worker_params){
 		.id = id,
 		.pool = pool,
+		.large_pool = pool,
 		.tsc_hz = 1000,
 		.hash_key = {{1, 2, 3, 4, 5, 6, 7, 8}},
 		.held_max = 4,
