@@ -29,8 +29,20 @@ static uint64_t end_hash(
 	return keyed_hash(key, word, RTE_DIM(word));
 }
 
+// The ends of a flow of IPv4 fill a word each, and are hashed at once, whatever its protocol is.
+// The order of the words makes the two directions alike.
+static unsigned int spread_ends_v4(
+	const struct ends *e, unsigned int n_workers, const struct hash_key *key)
+{
+	const uint64_t src = (uint64_t)ip_addr_v4(&e->src) << 32 | e->src_id;
+	const uint64_t dst = (uint64_t)ip_addr_v4(&e->dst) << 32 | e->dst_id;
+	const uint64_t word[] = {RTE_MIN(src, dst), RTE_MAX(src, dst)};
+
+	return spread_hash(keyed_hash(key, word, RTE_DIM(word)), n_workers);
+}
+
 // The sum of both ends makes the two directions alike.
-static unsigned int spread_ends(
+static unsigned int spread_ends_v6(
 	const struct ends *e, unsigned int n_workers, const struct hash_key *key)
 {
 	return spread_hash(end_hash(&e->src, e->src_id, e->proto, key) +
@@ -68,7 +80,7 @@ static unsigned int spread_ip(
 
 	if (likely(v4 && ipv4_plain_len(ip, len) != 0)) {
 		e = ends_of_plain(ip);
-		return spread_ends(&e, n_workers, key);
+		return spread_ends_v4(&e, n_workers, key);
 	}
 	if ((v4 ? ipv4_check(ip, len, true) != IPV4_GOOD : ipv6_check(ip, len) != IPV6_GOOD) ||
 		!ip_layout_read(&at, ip))
@@ -84,7 +96,7 @@ static unsigned int spread_ip(
 		.proto = at.fragment && !v4 ? 0 : v.proto};
 	if (ip_layout_has(&at, ip, IPPROTO_ESP, sizeof(struct rte_esp_hdr)))
 		memcpy(&e.src_id, (const uint8_t *)ip + at.l4_off, sizeof(e.src_id));
-	return spread_ends(&e, n_workers, key);
+	return v4 ? spread_ends_v4(&e, n_workers, key) : spread_ends_v6(&e, n_workers, key);
 }
 
 unsigned int spread_sa(rte_be32_t spi, unsigned int n_workers, const struct hash_key *key)
