@@ -37,12 +37,12 @@ static __rte_always_inline void addrs_write(uint8_t *at, struct addrs a)
 }
 
 // Removes the tag of a frame that has one, in one buffer. Returns its VLAN.
-static __rte_always_inline uint16_t tag_strip(struct rte_mbuf *m)
+static __rte_always_inline uint32_t tag_strip(struct rte_mbuf *m)
 {
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 	const struct rte_vlan_hdr *tag =
 		(const struct rte_vlan_hdr *)(frame + sizeof(struct rte_ether_hdr));
-	const uint16_t vlan = rte_be_to_cpu_16(tag->vlan_tci) & VLAN_ID_MASK;
+	const uint32_t vlan = rte_be_to_cpu_16(tag->vlan_tci) & VLAN_ID_MASK;
 
 	addrs_write(frame + sizeof(*tag), addrs_read(frame));
 	m->data_off = (uint16_t)(m->data_off + sizeof(*tag));
@@ -51,12 +51,26 @@ static __rte_always_inline uint16_t tag_strip(struct rte_mbuf *m)
 	return vlan;
 }
 
-// Finds the VLAN of a frame, 0 without a tag, and removes the tag. A frame that ends inside its
-// Ethernet header is left to the pipeline, as one without a tag.
-static __rte_always_inline enum drop tag_remove(
-	struct worker *w, struct rte_mbuf **m, uint16_t *vlan)
+static __rte_always_inline bool has_tag(const struct rte_mbuf *m)
 {
-	const struct rte_ether_hdr *eth;
+	return rte_pktmbuf_mtod(m, const struct rte_ether_hdr *)->ether_type ==
+	       RTE_BE16(RTE_ETHER_TYPE_VLAN);
+}
+
+// Whether a frame is as most are: whole and in a buffer of this gateway, with the tag in it.
+static __rte_always_inline bool is_usual(const struct rte_mbuf *m)
+{
+	return buffer_is_single(m) &&
+	       likely((m->ol_flags & (BUFFER_FOREIGN | RTE_MBUF_F_RX_VLAN_STRIPPED)) == 0) &&
+	       likely(rte_pktmbuf_data_len(m) >=
+		       sizeof(struct rte_ether_hdr) + sizeof(struct rte_vlan_hdr)) &&
+	       likely(has_tag(m));
+}
+
+// Finds the VLAN of any other frame, 0 without a tag, and removes the tag. A frame that ends inside
+// its Ethernet header is left to the pipeline, as one without a tag.
+static __rte_noinline enum drop tag_remove(struct worker *w, struct rte_mbuf **m, uint16_t *vlan)
+{
 	uint32_t len;
 
 	*vlan = 0;
@@ -64,19 +78,18 @@ static __rte_always_inline enum drop tag_remove(
 		*vlan = tag_of(*m);
 		return DROP_NONE;
 	}
-	if (unlikely(!buffer_is_ours(*m))) { // not to be written, or the tag is in two buffers
+	if (!buffer_is_ours(*m)) { // not to be written, or the tag is in two buffers
 		enum drop d = buffer_flatten(w, m);
 
 		if (d != DROP_NONE)
 			return d;
 	}
-	eth = rte_pktmbuf_mtod(*m, const struct rte_ether_hdr *);
 	len = rte_pktmbuf_data_len(*m);
-	if (len < sizeof(*eth) || eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_VLAN))
+	if (len < sizeof(struct rte_ether_hdr) || !has_tag(*m))
 		return DROP_NONE;
-	if (unlikely(len < sizeof(*eth) + sizeof(struct rte_vlan_hdr)))
+	if (len < sizeof(struct rte_ether_hdr) + sizeof(struct rte_vlan_hdr))
 		return DROP_FRAME_SHORT;
-	*vlan = tag_strip(*m);
+	*vlan = (uint16_t)tag_strip(*m);
 	return DROP_NONE;
 }
 
@@ -95,24 +108,21 @@ static __rte_always_inline void received_count(struct worker *w, const struct re
 	w->vlan[r->port].rx_bytes += r->bytes;
 }
 
-static __rte_always_inline enum drop receive(
-	struct worker *w, const struct vlan_map *map, struct rte_mbuf **m, struct received *r)
+// A frame of this VLAN, whose tag was removed.
+static __rte_always_inline enum drop receive(struct worker *w, const struct vlan_map *map,
+	struct rte_mbuf *m, uint32_t vlan, struct received *r)
 {
-	uint16_t vlan, port;
-	enum drop d = tag_remove(w, m, &vlan);
+	const uint16_t port = atomic_load_explicit(&map->port[vlan], memory_order_acquire);
 
-	if (unlikely(d != DROP_NONE))
-		return d;
-	port = atomic_load_explicit(&map->port[vlan], memory_order_acquire);
 	if (unlikely(port == VLAN_NONE))
 		return DROP_VLAN_UNKNOWN;
 	if (unlikely(port != r->port)) {
 		received_count(w, r);
 		*r = (struct received){.port = port};
 	}
-	(*m)->port = port;
+	m->port = port;
 	r->packets++;
-	r->bytes += rte_pktmbuf_pkt_len(*m);
+	r->bytes += rte_pktmbuf_pkt_len(m);
 	return DROP_NONE;
 }
 
@@ -120,21 +130,33 @@ uint16_t vlan_receive(
 	struct worker *w, const struct vlan_map *map, struct rte_mbuf *m[], uint16_t n)
 {
 	struct received r = {.port = VLAN_NONE};
-	uint16_t kept = 0;
+	struct rte_mbuf **kept = m;
 
-	for (uint16_t i = 0; i < n; i++) {
-		struct rte_mbuf *frame = m[i];
-		enum drop d = receive(w, map, &frame, &r);
+	for (struct rte_mbuf **at = m; at < m + n; at++) {
+		struct rte_mbuf *frame = *at;
+		enum drop d = DROP_NONE;
+		uint32_t vlan;
 
+		if (likely(is_usual(frame))) {
+			vlan = tag_strip(frame);
+		} else {
+			uint16_t found; // of its own, so that the others stay in registers
+
+			d = tag_remove(w, at, &found);
+			vlan = found;
+			frame = *at;
+		}
+		if (likely(d == DROP_NONE))
+			d = receive(w, map, frame, vlan, &r);
 		if (likely(d == DROP_NONE)) {
-			m[kept++] = frame;
+			*kept++ = frame;
 			continue;
 		}
 		w->counters.rx++;
 		pkt_drop(w, &(struct pkt){.m = frame}, d);
 	}
 	received_count(w, &r);
-	return kept;
+	return (uint16_t)(kept - m);
 }
 
 void vlan_remove_priority(struct rte_mbuf *m)
@@ -165,50 +187,52 @@ static __rte_always_inline void tag_put(struct rte_mbuf *m, uint16_t vlan)
 	m->pkt_len += (uint32_t)sizeof(tag);
 }
 
-static __rte_always_inline enum drop tag_insert(
-	struct worker *w, struct rte_mbuf **m, uint16_t vlan, bool by_device)
+// Whether the tag can be inserted into a frame, or sent with it, as it is. Buffers of this gateway
+// have headroom, unless their driver has used it. Some drivers need it as well.
+static __rte_always_inline bool is_insertable(const struct rte_mbuf *m, bool by_device)
 {
-	enum drop d;
+	return likely(rte_pktmbuf_headroom(m) >= sizeof(struct rte_vlan_hdr)) &&
+	       (by_device || likely(buffer_is_ours(m)));
+}
 
-	// Buffers of this gateway have headroom, unless their driver has used it. Some drivers need
-	// it as well.
-	if (unlikely(rte_pktmbuf_headroom(*m) < sizeof(struct rte_vlan_hdr)) ||
-		unlikely(!by_device && !buffer_is_ours(*m))) {
-		d = buffer_flatten(w, m);
-		if (d != DROP_NONE)
-			return d;
-	}
+static __rte_always_inline void tag_insert(struct rte_mbuf *m, uint16_t vlan, bool by_device)
+{
 	if (by_device) {
-		(*m)->vlan_tci = vlan;
-		(*m)->ol_flags |= RTE_MBUF_F_TX_VLAN;
+		m->vlan_tci = vlan;
+		m->ol_flags |= RTE_MBUF_F_TX_VLAN;
 	} else {
-		tag_put(*m, vlan);
+		tag_put(m, vlan);
 	}
-	return DROP_NONE;
 }
 
 uint16_t vlan_insert(struct worker *w, uint16_t port, uint16_t vlan, bool by_device,
 	struct rte_mbuf *m[], uint16_t n)
 {
+	struct rte_mbuf **kept = m;
 	uint64_t bytes = 0;
-	uint16_t kept = 0;
 
-	for (uint16_t i = 0; i < n; i++) {
-		struct rte_mbuf *frame = m[i];
-		enum drop d = tag_insert(w, &frame, vlan, by_device);
+	for (struct rte_mbuf **at = m; at < m + n; at++) {
+		struct rte_mbuf *frame = *at;
 
-		if (unlikely(d != DROP_NONE)) {
-			pkt_drop(w, &(struct pkt){.m = frame}, d);
-			continue;
+		if (unlikely(!is_insertable(frame, by_device))) {
+			enum drop d = buffer_flatten(w, at);
+
+			frame = *at;
+			if (d != DROP_NONE) {
+				pkt_drop(w, &(struct pkt){.m = frame}, d);
+				continue;
+			}
 		}
+		tag_insert(frame, vlan, by_device);
 		bytes += rte_pktmbuf_pkt_len(frame);
-		m[kept++] = frame;
+		*kept++ = frame;
 	}
+	n = (uint16_t)(kept - m);
 	if (!by_device)
-		bytes -= kept * sizeof(struct rte_vlan_hdr);
-	w->vlan[port].tx_packets += kept;
+		bytes -= n * sizeof(struct rte_vlan_hdr);
+	w->vlan[port].tx_packets += n;
 	w->vlan[port].tx_bytes += bytes;
-	return kept;
+	return n;
 }
 
 void vlan_unsent(struct worker *w, uint16_t port, struct rte_mbuf *const m[], uint16_t n)
