@@ -15,7 +15,7 @@ uint64_t ipv4_header_words_options(const struct rte_ipv4_hdr *ip)
 	return sum;
 }
 
-enum ipv4_options ipv4_options_check(const struct rte_ipv4_hdr *ip)
+enum ipv4_options ipv4_options_check_each(const struct rte_ipv4_hdr *ip)
 {
 	const uint8_t *option = (const uint8_t *)(ip + 1);
 	const uint8_t *end = (const uint8_t *)ip + rte_ipv4_hdr_len(ip);

@@ -119,9 +119,16 @@ enum ipv4_options {
 	IPV4_OPTIONS_SOURCE_ROUTED, // a loose or strict source route, even if it is at its end
 };
 
-// Checks the structure of the options (RFC 791 3.1) of a checked header. Of several faults it
-// returns the first in the header.
-enum ipv4_options ipv4_options_check(const struct rte_ipv4_hdr *ip);
+// Checks the structure of the options (RFC 791 3.1) of a checked header that has some. Of several
+// faults it returns the first in the header.
+enum ipv4_options ipv4_options_check_each(const struct rte_ipv4_hdr *ip);
+
+// The same of any checked header.
+static inline enum ipv4_options ipv4_options_check(const struct rte_ipv4_hdr *ip)
+{
+	return likely(rte_ipv4_hdr_len(ip) == sizeof(*ip)) ? IPV4_OPTIONS_GOOD
+							   : ipv4_options_check_each(ip);
+}
 
 // Whether one host can have the address: not 0/8, 127/8, multicast or 255.255.255.255 (RFC 1122
 // 3.2.1.3). Class E, 240/4, is an ordinary network, as in Linux.
