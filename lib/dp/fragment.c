@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fragment.h"
 
-#include <rte_ip_frag.h>
-
 #include "buffer.h"
 #include "ipv4.h"
 #include "pkt_drop.h"
@@ -41,58 +39,137 @@ static struct plan plan_of(const struct pkt *p)
 	return plan;
 }
 
-// Writes all fragments into new buffers. False: there are no buffers.
-static bool write_v4(
-	struct worker *w, const struct pkt *p, const struct plan *plan, struct rte_mbuf *part[])
+static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN, "the first octet is the lowest");
+
+// Bits that all fragments of IPv4 have in common: DF, but not the rest of its field, nor
+// the length; not the checksum.
+#define FRONT_SHARED  ((uint64_t)IPV4_OFFSET_DF << 48 | 0xffff0000ffff)
+#define MIDDLE_SHARED 0xffffffff0000ffff
+
+// Whether the first fragment stays in the buffer of the packet, so that its payload is not copied.
+// One of IPv6 needs room for its fragment header, in front of the next frame's.
+static bool may_stay(const struct worker *w, const struct pkt *p)
 {
-	rte_be16_t df = pkt_ip(p)->fragment_offset & IPV4_OFFSET_DF;
+	const uint32_t room = sizeof(struct rte_ipv6_fragment_ext) + sizeof(struct rte_ether_hdr);
 
-	pkt_ip(p)->fragment_offset &= (rte_be16_t)~IPV4_OFFSET_DF; // the library rejects it
-	if (rte_ipv4_fragment_copy_nonseg_packet(
-		    p->m, part, (uint16_t)plan->n, p->frag_size, w->pool) < 0)
-		return false;
-	for (uint32_t i = 0; i < plan->n; i++) {
-		struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(part[i], struct rte_ipv4_hdr *);
-
-		ip->fragment_offset |= df;
-		ipv4_checksum_set(ip);
-	}
-	return true;
+	return !buffer_is_large(w, p->m) && (p->ip.v4 || rte_pktmbuf_headroom(p->m) >= room);
 }
 
-// Writes the fragment whose payload begins at off.
-static void write_fragment(
-	struct rte_mbuf *m, const struct pkt *p, const struct plan *plan, uint32_t off)
+// Writes the header of the fragment whose payload is len octets from off on: that of the packet, or
+// the copied one at to, but for the fields in which fragments differ. It is written as words, so
+// that no load waits for stores of parts.
+static __rte_always_inline void header_write_v4(struct rte_ipv4_hdr *to,
+	const struct rte_ipv4_hdr *from, const struct plan *plan, uint32_t off, uint32_t len)
 {
-	const uint8_t *packet = rte_pktmbuf_mtod(p->m, const uint8_t *);
-	uint32_t len = RTE_MIN(plan->room, plan->len - off);
-	bool more = off + len < plan->len;
-	struct rte_ipv6_fragment_ext ext = {
-		.next_header = packet[plan->next_off],
-		.frag_data = rte_cpu_to_be_16((uint16_t)(off | more)),
+	const uint32_t more = off + len < plan->len ? RTE_IPV4_HDR_MF_FLAG : 0;
+	const uint64_t place = rte_cpu_to_be_16((uint16_t)(off / 8 | more));
+	const uint64_t total = rte_cpu_to_be_16((uint16_t)(rte_ipv4_hdr_len(from) + len));
+	uint64_t front, middle, sum;
+	uint32_t back;
+
+	memcpy(&front, from, sizeof(front));
+	memcpy(&middle, &from->time_to_live, sizeof(middle));
+	memcpy(&back, &from->dst_addr, sizeof(back));
+	front = (front & FRONT_SHARED) | total << 16 | place << 48;
+	middle &= MIDDLE_SHARED;
+	sum = (front >> 32) + (front & UINT32_MAX) + (middle >> 32) + (middle & UINT32_MAX) + back;
+	middle |= (uint64_t)(uint16_t)~ipv4_words_fold(sum) << 16;
+	memcpy(to, &front, sizeof(front));
+	memcpy(&to->time_to_live, &middle, sizeof(middle));
+	memcpy(&to->dst_addr, &back, sizeof(back));
+	if (unlikely(rte_ipv4_hdr_len(to) > sizeof(*to)))
+		ipv4_checksum_set(to);
+}
+
+// The same of IPv6, and its fragment header, for which there is room after the other headers.
+static void fields_set_v6(
+	uint8_t *to, const struct pkt *p, const struct plan *plan, uint32_t off, uint32_t len)
+{
+	const uint32_t head_len = plan->head_len + (uint32_t)sizeof(struct rte_ipv6_fragment_ext);
+	const struct rte_ipv6_fragment_ext ext = {
+		.next_header = to[plan->next_off],
+		.frag_data = rte_cpu_to_be_16((uint16_t)(off | (off + len < plan->len))),
 		.id = p->frag_id,
 	};
-	uint32_t part_len = plan->head_len + (uint32_t)sizeof(ext) + len;
-	uint8_t *to = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)part_len);
-	uint8_t *payload = to + plan->head_len + sizeof(ext);
-	const void *octets = rte_pktmbuf_read(p->m, plan->head_len + off, len, payload);
 
-	memcpy(to, packet, plan->head_len);
 	to[plan->next_off] = IPPROTO_FRAGMENT;
 	((struct rte_ipv6_hdr *)to)->payload_len =
-		rte_cpu_to_be_16((uint16_t)(part_len - sizeof(struct rte_ipv6_hdr)));
+		rte_cpu_to_be_16((uint16_t)(head_len + len - sizeof(struct rte_ipv6_hdr)));
 	memcpy(to + plan->head_len, &ext, sizeof(ext));
-	if (octets != payload)
-		rte_memcpy(payload, octets, len);
 }
 
-static bool write_v6(
+// Writes the headers of a later fragment. Returns the octets in front of its payload.
+static __rte_always_inline uint32_t headers_write(
+	uint8_t *to, const struct pkt *p, const struct plan *plan, uint32_t off, uint32_t len)
+{
+	const struct rte_ipv4_hdr *from = pkt_ip(p);
+	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)to;
+	uint32_t head_len = sizeof(*ip);
+
+	if (likely(p->ip.v4)) {
+		if (unlikely(plan->head_len > sizeof(*ip))) {
+			head_len = ipv4_header_copy_later(ip, from);
+			from = ip;
+		}
+		header_write_v4(ip, from, plan, off, len);
+		return head_len;
+	}
+	memcpy(to, from, plan->head_len);
+	fields_set_v6(to, p, plan, off, len);
+	return plan->head_len + (uint32_t)sizeof(struct rte_ipv6_fragment_ext);
+}
+
+// Writes the fragment whose payload begins at off, into an empty buffer.
+static __rte_always_inline void write_fragment(
+	struct rte_mbuf *m, const struct pkt *p, const struct plan *plan, uint32_t off)
+{
+	uint8_t *to = rte_pktmbuf_mtod(m, uint8_t *);
+	const uint32_t len = RTE_MIN(plan->room, plan->len - off);
+	const uint32_t head_len = headers_write(to, p, plan, off, len);
+	const void *octets = rte_pktmbuf_read(p->m, plan->head_len + off, len, to + head_len);
+
+	if (likely(octets != to + head_len))
+		rte_memcpy(to + head_len, octets, len);
+	m->data_len = (uint16_t)(head_len + len);
+	m->pkt_len = head_len + len;
+}
+
+// Cuts the packet down to its first fragment.
+static void first_cut(const struct pkt *p, const struct plan *plan)
+{
+	uint32_t len = plan->head_len + plan->room;
+	uint8_t *to;
+
+	if (likely(p->ip.v4)) {
+		header_write_v4(pkt_ip(p), pkt_ip(p), plan, 0, plan->room);
+	} else {
+		len += (uint32_t)sizeof(struct rte_ipv6_fragment_ext);
+		to = (uint8_t *)rte_pktmbuf_prepend(p->m, sizeof(struct rte_ipv6_fragment_ext));
+		memmove(to, to + sizeof(struct rte_ipv6_fragment_ext), plan->head_len);
+		fields_set_v6(to, p, plan, 0, plan->room);
+	}
+	p->m->data_len = (uint16_t)len;
+	p->m->pkt_len = len;
+}
+
+// Writes all fragments: the first one last, for the others are copied from the packet. False: there
+// are no buffers.
+static bool write_fragments(
 	struct worker *w, const struct pkt *p, const struct plan *plan, struct rte_mbuf *part[])
 {
-	if (rte_pktmbuf_alloc_bulk(w->pool, part, plan->n) < 0)
-		return false;
-	for (uint32_t i = 0; i < plan->n; i++)
+	const uint32_t stay = may_stay(w, p) ? 1 : 0;
+
+	part[0] = p->m;
+	for (uint32_t i = stay; i < plan->n; i++) {
+		part[i] = rte_pktmbuf_alloc(w->pool);
+		if (unlikely(part[i] == NULL)) {
+			rte_pktmbuf_free_bulk(part + stay, i - stay);
+			return false;
+		}
 		write_fragment(part[i], p, plan, i * plan->room);
+	}
+	if (likely(stay > 0))
+		first_cut(p, plan);
 	return true;
 }
 
@@ -157,7 +234,13 @@ static bool write_parts(
 {
 	if (p->segments)
 		return write_segments(w, p, plan, part);
-	return p->ip.v4 ? write_v4(w, p, plan, part) : write_v6(w, p, plan, part);
+	return write_fragments(w, p, plan, part);
+}
+
+static __rte_cold __rte_noinline void parts_trace(struct worker *w, const struct pkt *p, uint32_t n)
+{
+	trace_note(w, p, p->segments ? TRACE_CUT : TRACE_FRAGMENTED,
+		(struct trace_fact){.mtu = p->frag_size, .pieces = n});
 }
 
 // Adds the fragments of a packet to the burst. False: it has no room for them now.
@@ -181,12 +264,14 @@ static bool fragments_of_add(
 		*to = *p;
 		to->m = part[i];
 		to->segments = false;
+		to->framed = false;
 		burst_add(b, to);
 	}
 	w->counters.originated += plan.n - 1;
-	trace_note(w, p, p->segments ? TRACE_CUT : TRACE_FRAGMENTED,
-		(struct trace_fact){.mtu = p->frag_size, .pieces = plan.n});
-	worker_release(w, p->m);
+	if (unlikely(w->tracing != NULL))
+		parts_trace(w, p, plan.n);
+	if (part[0] != p->m)
+		worker_release(w, p->m);
 	return true;
 }
 

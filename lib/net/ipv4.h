@@ -54,6 +54,13 @@ static inline uint64_t ipv4_header_words(const struct rte_ipv4_hdr *ip)
 							   : ipv4_header_words_options(ip);
 }
 
+// Folds a sum of those words.
+static inline uint16_t ipv4_words_fold(uint64_t words)
+{
+	return ipv4_sum_fold((uint32_t)(words >> 32) + (uint32_t)(words >> 16 & 0xffff) +
+			     (uint32_t)(words & 0xffff));
+}
+
 // Whether the checksum of a header with these words is right: the one's complement sum is 0xffff
 // (RFC 1071). As a carry counts 1 there, that is a sum which is a multiple of 0xffff; it is not 0.
 static inline bool ipv4_checksum_is_good(uint64_t words)
@@ -130,6 +137,20 @@ static inline enum ipv4_options ipv4_options_check(const struct rte_ipv4_hdr *ip
 							   : ipv4_options_check_each(ip);
 }
 
+// Copies a header with options as that of a later fragment: with those options alone that are to be
+// copied into each (RFC 791 3.1). Returns its length. ipv4_header_copy_later() calls it.
+uint32_t ipv4_header_copy_later_options(struct rte_ipv4_hdr *to, const struct rte_ipv4_hdr *ip);
+
+// The same of any header, whose options ipv4_options_check() has passed. The checksum is void.
+static inline uint32_t ipv4_header_copy_later(
+	struct rte_ipv4_hdr *to, const struct rte_ipv4_hdr *ip)
+{
+	if (unlikely(rte_ipv4_hdr_len(ip) > sizeof(*ip)))
+		return ipv4_header_copy_later_options(to, ip);
+	memcpy(to, ip, sizeof(*ip));
+	return sizeof(*ip);
+}
+
 // Whether one host can have the address: not 0/8, 127/8, multicast or 255.255.255.255 (RFC 1122
 // 3.2.1.3). Class E, 240/4, is an ordinary network, as in Linux.
 static inline bool ipv4_is_host_address(rte_be32_t addr)
@@ -168,12 +189,8 @@ static inline void ipv4_ttl_decrement(struct rte_ipv4_hdr *ip)
 
 static inline void ipv4_checksum_set(struct rte_ipv4_hdr *ip)
 {
-	uint64_t sum;
-
 	ip->hdr_checksum = 0;
-	sum = ipv4_header_words(ip);
-	ip->hdr_checksum = (uint16_t)~ipv4_sum_fold(
-		(uint32_t)(sum >> 32) + (uint32_t)(sum >> 16 & 0xffff) + (uint32_t)(sum & 0xffff));
+	ip->hdr_checksum = (uint16_t)~ipv4_words_fold(ipv4_header_words(ip));
 }
 
 static inline bool ip_proto_has_ports(uint8_t proto)

@@ -175,6 +175,39 @@ static void test_fragment(void **state)
 	}
 }
 
+// RFC 791 3.1: options with the flag are copied into each fragment, others stay in the first.
+static void test_copy_later(void **state)
+{
+	static const struct {
+		const char *name;
+		uint8_t n, options[12], copied, to[12]; // octets of options
+	} rows[] = {
+		{"none", 0, {0}, 0, {0}},
+		{"router alert is copied", 4, {148, 4, 0, 0}, 4, {148, 4, 0, 0}},
+		{"record route is not", 8, {7, 7, 4, 0, 0, 0, 0, 0}, 0, {0}},
+		{"both, in either order", 12, {7, 3, 4, 1, 148, 4, 0, 9, 68, 4, 5, 0}, 4,
+			{148, 4, 0, 9}},
+		{"padded again", 8, {1, 130, 5, 1, 2, 3, 0, 0}, 8, {130, 5, 1, 2, 3, 0, 0, 0}},
+		{"what follows the end is not", 8, {0, 0, 0, 0, 148, 4, 0, 0}, 0, {0}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct packet p = packet((uint8_t)(5 + rows[i].n / 4), 40);
+		struct packet to;
+
+		print_message("%s\n", rows[i].name);
+		memset(&to, 0xaa, sizeof(to));
+		memcpy(p.rest, rows[i].options, rows[i].n);
+		assert_int_equal(ipv4_options_check(&p.ip), IPV4_OPTIONS_GOOD);
+		assert_int_equal(ipv4_header_copy_later(&to.ip, &p.ip), 20 + rows[i].copied);
+		assert_int_equal(to.ip.version_ihl, 0x40 | (5 + rows[i].copied / 4));
+		assert_memory_equal((uint8_t *)&to + 1, (uint8_t *)&p + 1, 19);
+		assert_memory_equal(to.rest, rows[i].to, rows[i].copied);
+		assert_int_equal(to.rest[rows[i].copied], 0xaa);
+	}
+}
+
 static void test_host_address(void **state)
 {
 	static const struct {
@@ -243,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_checksum_set),
 		cmocka_unit_test(test_ttl),
 		cmocka_unit_test(test_fragment),
+		cmocka_unit_test(test_copy_later),
 		cmocka_unit_test(test_host_address),
 		cmocka_unit_test(test_ports),
 	};
