@@ -222,7 +222,7 @@ enum drop policy_check_inbound(struct worker *w, struct pkt *p, const struct spd
 
 enum drop policy_check_fragment(struct worker *w, struct pkt *p)
 {
-	const struct ip_view v = pkt_view(p);
+	const struct ip_view v = {.src = pkt_src(p), .dst = pkt_dst(p), .proto = p->ip.proto};
 	const struct spd_policy *policy = policy_find_receiver(w->snapshot, p->sa_in, &v);
 
 	if (policy == NULL)

@@ -168,11 +168,13 @@ static unsigned int owner_of(const struct worker *w, const struct piece *piece)
 static struct frag_datagram *fragment_input(struct worker *w, struct pkt *p, struct piece *piece)
 {
 	struct frag_datagram *d = NULL;
-	enum drop reason;
+	enum drop reason = DROP_NONE;
 
-	p->framed &= !buffer_is_large(w, p->m);
-	reason = buffer_chain(w, &p->m); // only ordinary ones may be held
-	if (reason == DROP_NONE && p->sa_in != NULL && w->fanout == NULL &&
+	if (unlikely(buffer_is_large(w, p->m))) { // only ordinary ones may be held
+		p->framed = false;
+		reason = buffer_chain(w, &p->m);
+	}
+	if (reason == DROP_NONE && w->n_workers > 1 && p->sa_in != NULL && w->fanout == NULL &&
 		handover_enqueue(w, p, owner_of(w, piece)))
 		return NULL;
 	if (reason == DROP_NONE)
@@ -233,26 +235,57 @@ static enum drop buffers_take(struct worker *w, struct rte_mbuf **m, uint32_t le
 	return DROP_NONE;
 }
 
-// Joins the fragments: head_len octets of headers of the first, and the payload of all.
+// Whether the buffer of the first fragment has room for the datagram, of len octets with its
+// headers, and the tail that ESP needs. cut: octets of headers that are left out.
+static bool may_stay(const struct frag_datagram *d, uint32_t cut, uint32_t len)
+{
+	const struct rte_mbuf *m = d->first->m;
+
+	return buffer_is_ours(m) && m->data_off + cut + len + WORKER_TAILROOM <= m->buf_len;
+}
+
+// Makes the first fragment a packet of len octets, whose headers end cut octets earlier.
+static struct rte_mbuf *first_extend(const struct frag_datagram *d, uint32_t cut, uint32_t len)
+{
+	struct rte_mbuf *m = d->first->m;
+	uint8_t *at = rte_pktmbuf_mtod(m, uint8_t *);
+
+	if (cut > 0)
+		memmove(at + cut, at, d->first->hdr_len - cut);
+	m->data_off = (uint16_t)(m->data_off + cut);
+	m->data_len = (uint16_t)len;
+	m->pkt_len = len;
+	m->ol_flags = 0; // they were about the fragment
+	return m;
+}
+
+// Joins the fragments: head_len octets of headers of the first, and the payload of all. If there is
+// room after the first one, it becomes the packet, and its payload is not copied.
 static enum drop datagram_join(
 	struct worker *w, struct rte_mbuf **m, const struct frag_datagram *d, uint32_t head_len)
 {
 	uint32_t ip_len = ip_is_v4(rte_pktmbuf_mtod(d->first->m, const void *))
 				  ? 0
 				  : (uint32_t)sizeof(struct rte_ipv6_hdr); // does not count
+	const uint32_t cut = d->first->hdr_len - head_len, len = head_len + d->map.len;
 	const struct frag *f;
 	enum drop reason;
 
 	if (!ecn_may_join(d->ecn))
 		return DROP_FRAGMENT_ECN;
-	if (head_len - ip_len + d->map.len > UINT16_MAX)
+	if (len - ip_len > UINT16_MAX)
 		return DROP_FRAGMENT_INVALID;
-	reason = buffers_take(w, m, head_len + d->map.len);
-	if (reason != DROP_NONE)
-		return reason;
-	octets_copy(rte_pktmbuf_mtod(*m, uint8_t *), d->first->m, 0, head_len);
+	if (likely(may_stay(d, cut, len))) {
+		*m = first_extend(d, cut, len);
+	} else {
+		reason = buffers_take(w, m, len);
+		if (reason != DROP_NONE)
+			return reason;
+		octets_copy(rte_pktmbuf_mtod(*m, uint8_t *), d->first->m, 0, head_len);
+	}
 	SLIST_FOREACH(f, &d->frags, next)
-	payload_copy(*m, head_len + f->off, f);
+	if (f->m != *m)
+		payload_copy(*m, head_len + f->off, f);
 	return DROP_NONE;
 }
 
@@ -289,7 +322,8 @@ static void datagram_finish(struct worker *w, struct pkt *p, struct frag_datagra
 
 	w->counters.local += d->n_frags - 1;
 	SLIST_FOREACH(f, &d->frags, next)
-	worker_release(w, f->m);
+	if (f->m != p->m)
+		worker_release(w, f->m);
 	frag_table_remove(table_for(w, p), d);
 	trace_note(w, p, TRACE_REASSEMBLED, (struct trace_fact){0});
 }
@@ -397,6 +431,7 @@ bool reassemble_v6(struct worker *w, struct pkt *p, const struct ipv6_upper *upp
 	struct frag_datagram *d;
 	struct rte_ipv6_hdr *ip;
 	uint16_t head_len;
+	uint8_t next;
 
 	if (!piece_check_v6(w, p, &piece, upper)) {
 		pkt_drop(w, p, DROP_FRAGMENT_INVALID);
@@ -406,14 +441,14 @@ bool reassemble_v6(struct worker *w, struct pkt *p, const struct ipv6_upper *upp
 	if (d == NULL)
 		return false;
 	head_len = (uint16_t)(d->first->hdr_len - sizeof(struct rte_ipv6_fragment_ext));
+	next = *rte_pktmbuf_mtod_offset(d->first->m, const uint8_t *, head_len);
 	if (!datagram_to_packet(w, p, d, head_len))
 		return false;
 	// The header in front of the fragment header, which is left out, names the header after it.
 	ip = pkt_ip6(p);
 	ip->payload_len = rte_cpu_to_be_16((uint16_t)(rte_pktmbuf_pkt_len(p->m) - sizeof(*ip)));
 	ipv6_tos_set(ip, ipv6_tos(ip) | ecn_joined(d->ecn));
-	*rte_pktmbuf_mtod_offset(p->m, uint8_t *, ipv6_next_field(ip, head_len)) =
-		*rte_pktmbuf_mtod_offset(d->first->m, uint8_t *, head_len);
+	*rte_pktmbuf_mtod_offset(p->m, uint8_t *, ipv6_next_field(ip, head_len)) = next;
 	p->frag_id = d->key.id;
 	datagram_finish(w, p, d);
 	return true;

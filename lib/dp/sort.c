@@ -19,18 +19,22 @@ void sort_udp_unusual(struct worker *w, struct pkt *p)
 
 enum drop sort_v4_unusual(struct worker *w, struct pkt *p)
 {
-	enum drop d;
+	const struct rte_ipv4_hdr *ip = pkt_ip(p);
+	enum drop d = input_check_options(ip); // out of an SA there are none: esp_in.c
 
-	p->ip = ip_layout_v4(pkt_ip(p));
-	d = input_check_options(pkt_ip(p)); // out of an SA there are none: esp_in.c
-	if (d != DROP_NONE)
+	if (d != DROP_NONE) {
+		p->ip = ip_layout_v4(ip);
 		return d;
-	if (p->ip.fragment) {
-		if (!reassemble_v4(w, p))
-			return DROP_NONE;
-		p->ip = ip_layout_v4(pkt_ip(p));
 	}
-	sort_upper(w, p, pkt_ip(p), rte_pktmbuf_data_len(p->m), sort_may_be_sa(w, p));
+	if (likely(ipv4_is_fragment(ip))) {
+		p->ip = (struct ip_layout){.l4_off = rte_ipv4_hdr_len(ip),
+			.proto = ip->next_proto_id,
+			.v4 = true,
+			.fragment = true};
+		return reassemble_v4(w, p) ? sort_v4(w, p, pkt_ip(p)) : DROP_NONE;
+	}
+	p->ip = ip_layout_v4(ip);
+	sort_upper(w, p, ip, rte_pktmbuf_data_len(p->m), sort_may_be_sa(w, p));
 	return DROP_NONE;
 }
 

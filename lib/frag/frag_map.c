@@ -7,7 +7,7 @@
 
 void frag_map_clear(struct frag_map *map)
 {
-	map->n_came = map->len = map->n_words = 0;
+	map->n_came = map->len = map->n_words = map->reach = 0;
 }
 
 // Mask of the bits of word i in the range from <= bit < to.
@@ -49,8 +49,7 @@ static bool came_alone(const struct frag_map *map, uint32_t from, uint32_t to)
 static bool end_agrees(const struct frag_map *map, uint32_t end, bool more)
 {
 	if (map->len == 0)
-		return more ||
-		       units_count(map, map->came, (end + FRAG_UNIT - 1) / FRAG_UNIT, UNITS) == 0;
+		return more || map->reach <= (end + FRAG_UNIT - 1) / FRAG_UNIT;
 	return more ? end < map->len : end == map->len;
 }
 
@@ -64,10 +63,20 @@ static void words_extend(struct frag_map *map, uint32_t to)
 // Adds a fragment of units that are all missing.
 static void units_set(struct frag_map *map, uint32_t from, uint32_t to)
 {
-	for (uint32_t i = from / 64; i * 64 < to; i++)
-		map->came[i] |= mask_of(i, from, to);
-	map->begins[from / 64] |= 1ull << from % 64;
+	const uint32_t first = from / 64, last = (to - 1) / 64;
+	const uint64_t head = UINT64_MAX << from % 64, tail = UINT64_MAX >> (63 - (to - 1) % 64);
+
+	if (first == last) {
+		map->came[first] |= head & tail;
+	} else {
+		map->came[first] |= head;
+		for (uint32_t i = first + 1; i < last; i++)
+			map->came[i] = UINT64_MAX;
+		map->came[last] |= tail;
+	}
+	map->begins[first] |= 1ull << from % 64;
 	map->n_came += to - from;
+	map->reach = to > map->reach ? to : map->reach;
 }
 
 enum frag_verdict frag_map_add(struct frag_map *map, uint32_t off, uint32_t len, bool more)
@@ -76,7 +85,7 @@ enum frag_verdict frag_map_add(struct frag_map *map, uint32_t off, uint32_t len,
 
 	if (!end_agrees(map, off + len, more))
 		return FRAG_OVERLAP;
-	if (units_count(map, map->came, from, to) > 0)
+	if (from < map->reach && units_count(map, map->came, from, to) > 0)
 		return (more || map->len != 0) && came_alone(map, from, to) ? FRAG_DUPLICATE
 									    : FRAG_OVERLAP;
 	words_extend(map, to);

@@ -13,6 +13,7 @@ struct frag_map {
 	uint32_t n_came;  // bits set in came
 	uint32_t len;     // octets of the datagram; 0: the last fragment is missing
 	uint32_t n_words; // in use; later ones are not initialised, and count as 0
+	uint32_t reach;   // no bit from this one on is set in came
 	uint64_t came[FRAG_WORDS];
 	uint64_t begins[FRAG_WORDS]; // a fragment begins here
 };

@@ -62,6 +62,13 @@ static struct frag_lane *lane_of(struct frag_table *t, const struct frag_key *ke
 	return &t->lane[keyed_hash(&t->hash_key, &origin, 1) % FRAG_LANES];
 }
 
+static_assert(FRAG_LANES - 1 <= UINT8_MAX, "an index of a lane fits");
+
+static struct frag_lane *lane_at(struct frag_table *t, const struct frag_datagram *d)
+{
+	return &t->lane[d->lane];
+}
+
 static void lane_weigh(struct frag_table *t, struct frag_lane *lane, uint32_t weight)
 {
 	LIST_REMOVE(lane, same_weight);
@@ -72,12 +79,21 @@ static void lane_weigh(struct frag_table *t, struct frag_lane *lane, uint32_t we
 		t->fullest--;
 }
 
+static bool key_equal(const struct frag_key *a, const struct frag_key *b)
+{
+	uint64_t differ = 0;
+
+	for (unsigned int i = 0; i < FRAG_KEY_WORDS; i++)
+		differ |= a->word[i] ^ b->word[i];
+	return differ == 0;
+}
+
 struct frag_datagram *frag_table_find(struct frag_table *t, const struct frag_key *key)
 {
 	struct frag_datagram *d;
 
 	LIST_FOREACH(d, bucket_of(t, key), same_hash)
-	if (memcmp(&d->key, key, sizeof(*key)) == 0)
+	if (key_equal(&d->key, key))
 		return d;
 	return NULL;
 }
@@ -106,6 +122,7 @@ struct frag_datagram *frag_table_add(struct frag_table *t, const struct frag_key
 	memset(d, 0, offsetof(struct frag_datagram, map));
 	d->key = *key;
 	d->begun = now;
+	d->lane = (uint8_t)(lane - t->lane);
 	frag_map_clear(&d->map);
 	LIST_INSERT_HEAD(bucket_of(t, key), d, same_hash);
 	TAILQ_INSERT_TAIL(&t->oldest, d, by_age);
@@ -117,7 +134,7 @@ struct frag_datagram *frag_table_add(struct frag_table *t, const struct frag_key
 const struct frag *frag_table_keep(
 	struct frag_table *t, struct frag_datagram *d, const struct frag *f)
 {
-	struct frag_lane *lane = lane_of(t, &d->key);
+	struct frag_lane *lane = lane_at(t, d);
 	struct frag *kept = SLIST_FIRST(&t->free_frags);
 
 	SLIST_REMOVE_HEAD(&t->free_frags, next);
@@ -131,9 +148,9 @@ const struct frag *frag_table_keep(
 	return kept;
 }
 
-void frag_table_empty(struct frag_table *t, struct frag_datagram *d)
+// Removes the fragments of a datagram, which its lane has been relieved of.
+static void frags_remove(struct frag_table *t, struct frag_datagram *d)
 {
-	struct frag_lane *lane = lane_of(t, &d->key);
 	struct frag *f;
 
 	while ((f = SLIST_FIRST(&d->frags)) != NULL) {
@@ -142,18 +159,25 @@ void frag_table_empty(struct frag_table *t, struct frag_datagram *d)
 	}
 	t->n_frags -= d->n_frags;
 	t->n_buffers -= d->n_buffers;
-	lane_weigh(t, lane, lane->weight - d->n_buffers);
 	d->n_frags = 0;
 	d->n_buffers = 0;
 	d->first = NULL;
 }
 
+void frag_table_empty(struct frag_table *t, struct frag_datagram *d)
+{
+	struct frag_lane *lane = lane_at(t, d);
+
+	lane_weigh(t, lane, lane->weight - d->n_buffers);
+	frags_remove(t, d);
+}
+
 void frag_table_remove(struct frag_table *t, struct frag_datagram *d)
 {
-	struct frag_lane *lane = lane_of(t, &d->key);
+	struct frag_lane *lane = lane_at(t, d);
 
-	frag_table_empty(t, d);
-	lane_weigh(t, lane, lane->weight - 1);
+	lane_weigh(t, lane, lane->weight - d->n_buffers - 1);
+	frags_remove(t, d);
 	LIST_REMOVE(d, same_hash);
 	TAILQ_REMOVE(&t->oldest, d, by_age);
 	TAILQ_REMOVE(&lane->oldest, d, of_lane);

@@ -55,6 +55,7 @@ struct frag_datagram {
 	bool dropped;             // all further fragments are dropped too
 	uint8_t ecn;              // a bit for each received codepoint
 	bool df;                  // one had DF
+	uint8_t lane;             // its index, set by frag_table_add()
 	uint16_t largest;         // octets of the largest fragment, headers included
 	uint16_t port;            // ingress port of the last one
 	uint32_t generation;      // of the snapshot that has sa_in
