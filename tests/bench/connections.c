@@ -9,10 +9,10 @@
 //
 // Where the kernel loses packets its figures are those of dropping them.
 //
-// The kernel's gateway is in another namespace (tests/bench/connections): it receives what is sent
-// by the interfaces LAN and WAN, and sends to the other one. What is sent by NOWHERE arrives as
-// well, and is dropped there at once; its cost is that of sending and of a pair of interfaces, and
-// is subtracted. Both pass batches of the same packets in turn, in bursts of 32.
+// The kernel's gateway is in another namespace (tests/bench/connections): it receives frames from
+// the interfaces LAN and WAN, and sends to the other one. Frames from NOWHERE arrive as well, and
+// are dropped there at once; their cost is that of sending and of a pair of interfaces, and is
+// subtracted. Both pass batches of the same packets in turn, in bursts of 32.
 
 #include <getopt.h>
 #include <stdlib.h>

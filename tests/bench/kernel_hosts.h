@@ -7,7 +7,7 @@
 
 #define KERNEL_HOSTS_BURST 32
 
-// Their interfaces. What is sent by the last one is to arrive nowhere.
+// Their interfaces. Frames from the last one are dropped where they arrive.
 enum kernel_host { HOST_LAN, HOST_WAN, HOST_NOWHERE, KERNEL_HOSTS };
 
 struct kernel_hosts;
