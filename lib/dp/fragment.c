@@ -134,19 +134,21 @@ static __rte_always_inline void write_fragment(
 	m->pkt_len = head_len + len;
 }
 
-// Cuts the packet down to its first fragment.
+// Cuts the packet down to its first fragment, which may be all of it: one that was received in
+// fragments is sent so, if it fits or not.
 static void first_cut(const struct pkt *p, const struct plan *plan)
 {
-	uint32_t len = plan->head_len + plan->room;
+	const uint32_t payload = RTE_MIN(plan->room, plan->len);
+	uint32_t len = plan->head_len + payload;
 	uint8_t *to;
 
 	if (likely(p->ip.v4)) {
-		header_write_v4(pkt_ip(p), pkt_ip(p), plan, 0, plan->room);
+		header_write_v4(pkt_ip(p), pkt_ip(p), plan, 0, payload);
 	} else {
 		len += (uint32_t)sizeof(struct rte_ipv6_fragment_ext);
 		to = (uint8_t *)rte_pktmbuf_prepend(p->m, sizeof(struct rte_ipv6_fragment_ext));
 		memmove(to, to + sizeof(struct rte_ipv6_fragment_ext), plan->head_len);
-		fields_set_v6(to, p, plan, 0, plan->room);
+		fields_set_v6(to, p, plan, 0, payload);
 	}
 	p->m->data_len = (uint16_t)len;
 	p->m->pkt_len = len;
@@ -252,6 +254,8 @@ static bool fragments_of_add(
 
 	if (plan.n <= BURST_MAX && plan.n > (uint32_t)BURST_MAX - b->n)
 		return false;
+	if (unlikely(w->tracing != NULL)) // of the packet as it is before
+		parts_trace(w, p, plan.n);
 	if (plan.n > BURST_MAX ||
 		!buffer_is_ordinary(w, RTE_MIN(p->frag_size, rte_pktmbuf_pkt_len(p->m))) ||
 		!write_parts(w, p, &plan, part)) {
@@ -268,8 +272,6 @@ static bool fragments_of_add(
 		burst_add(b, to);
 	}
 	w->counters.originated += plan.n - 1;
-	if (unlikely(w->tracing != NULL))
-		parts_trace(w, p, plan.n);
 	if (part[0] != p->m)
 		worker_release(w, p->m);
 	return true;

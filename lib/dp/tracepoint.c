@@ -61,12 +61,13 @@ static void step_fill(struct trace_step *s, const struct worker *w, const struct
 	buffer_read(s, p);
 }
 
-// The packet of a frame that its port has not accepted.
+// The packet of a frame that its port has not accepted: the last one in that buffer, for a datagram
+// may be in the buffer of its first fragment.
 static uint16_t unsent(const struct worker *w, const struct pkt *p, const struct trace_fact *fact)
 {
-	for (unsigned int i = 0; fact->reason == DROP_TX_FULL && i < w->n_pkts; i++)
-		if (w->pkt[i].m == p->m)
-			return w->pkt[i].trace;
+	for (unsigned int i = w->n_pkts; fact->reason == DROP_TX_FULL && i > 0; i--)
+		if (w->pkt[i - 1].m == p->m)
+			return w->pkt[i - 1].trace;
 	return 0;
 }
 

@@ -385,6 +385,27 @@ static void test_large_ping_is_answered(void **state)
 	gateway_free(g);
 }
 
+// A ping in fragments with DF that fits into one packet is answered by one as long as it.
+static void test_short_ping_is_answered(void **state)
+{
+	struct gateway *g = site_a((struct site){0});
+	struct ipv4 ip =
+		FROM_TO("10.1.0.5", "10.1.0.1", .len = 100, .id = 1, .proto = 1, .icmp_type = 8);
+	struct frame whole = frame_ip(LAN, ip), f[2];
+
+	(void)state;
+	fragment_packet(f, 2, &whole);
+	for (unsigned int i = 0; i < 2; i++) {
+		f[i].b[ETH_LEN + 6] |= DF >> 8;
+		ip_checksum_update(f[i].b + ETH_LEN);
+	}
+	gateway_pass(g, f, 2);
+	expect_drops(g, DROP_NONE, 0);
+	expect_all_sent(g, 1, LAN);
+	assert_int_equal(frame_packet_len(&g->sent[0]), 100);
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -401,6 +422,7 @@ int main(void)
 		pipeline_test(test_no_buffer),
 		pipeline_test(test_shutdown),
 		pipeline_test(test_large_ping_is_answered),
+		pipeline_test(test_short_ping_is_answered),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -333,6 +333,12 @@ static void test_dont_fragment(void **state)
 	}
 	expect_complete();
 	ip.id++;
+	datagram_fill(11, 9); // shorter than any fragment
+	upper_write(whole.b, 11, IPPROTO_UDP, 9, 9);
+	gateway_pass(g, f, pieces(f, LAN, ip, 8));
+	expect_all_sent(g, 1, WAN);
+	assert_int_equal(peer_open(&b, &g->sent[0], inner), IP_LEN + 11);
+	ip.id++;
 	datagram_fill(2000, 9);
 	gateway_pass(g, f, pieces(f, LAN, ip, STEP));
 	expect_drops(g, DROP_TOO_BIG, 1);

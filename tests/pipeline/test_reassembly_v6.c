@@ -201,6 +201,29 @@ static void test_headers_in_front(void **state)
 	gateway_free(b);
 }
 
+// The last fragment has more headers than the first one: the datagram gets no octet by that.
+static void test_short_after_options(void **state)
+{
+	struct gateway *a = site_v6_a(OVER_V6, (struct site){0}),
+		       *b = site_v6_b(OVER_V6, (struct site){0});
+	struct frame f[2], wire;
+
+	(void)state;
+	datagram_fill(9, 9);
+	upper_write(whole.b, 9, IPPROTO_UDP, 9, 9);
+	f[0] = fragment((struct part){.id = 6, .len = 8, .more = true});
+	f[1] = fragment((struct part){.id = 6, .off = 8, .len = 1, .options = true});
+	gateway_pass(a, f, 2);
+	expect_drops(a, DROP_NONE, 0);
+	assert_int_equal(a->n_sent, 1);
+	wire = frame_carry(&a->sent[0]);
+	gateway_pass(b, &wire, 1);
+	assert_int_equal(b->n_sent, 1);
+	assert_int_equal(frame_packet_len(&b->sent[0]), IP6_LEN + 8 + 9);
+	gateway_free(a);
+	gateway_free(b);
+}
+
 // Malformed fragments, and the error to the sender (RFC 8200 4.5).
 static void test_errors_sent(void **state)
 {
@@ -357,6 +380,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_sizes),
+		pipeline_test(test_short_after_options),
 		pipeline_test(test_oversized_is_dropped_where_needed_whole),
 		pipeline_test(test_oversized_is_not_for_the_host),
 		pipeline_test(test_headers_in_front),

@@ -288,6 +288,7 @@ static void test_fragments(void **state)
 	EXPECT_STEPS(g, 1, TRACE_INPUT, TRACE_FLOW_NONE, TRACE_POLICY_PROTECT, TRACE_RULE_ACCEPT,
 		TRACE_FRAGMENTED, TRACE_SEALED, TRACE_SEALED, TRACE_SENT, TRACE_SENT);
 	assert_int_equal(find_step(g, TRACE_FRAGMENTED)->pieces, 2);
+	assert_int_equal(find_step(g, TRACE_FRAGMENTED)->len, 1400);
 	for (unsigned int i = 0; i < 2; i++) {
 		unsigned int off = i * 800, len = i == 0 ? 800 : 1380 - 800;
 
