@@ -6,6 +6,7 @@
 
 #define EVICT_BUCKETS 18 // that are searched to make room for one, beside its own
 #define AHEAD         4  // entries of a part
+#define BIRTHS_AHEAD  4  // by which a flow may be younger than none
 
 // State of the search for a flow to evict, with the best one so far.
 struct search {
@@ -97,10 +98,11 @@ static struct own_slots own_slots_of(struct flow_index *x, uint32_t hash)
 	return s;
 }
 
-// Takes the oldest flow, as far as the buckets tell, without a look at any.
+// Takes the oldest flow, as far as the buckets tell, without a look at any. Another worker may have
+// put one there since the count was read, by a later count.
 static struct flow *own_slots_take(const struct flow_table *t, struct own_slots *s)
 {
-	const uint8_t births = flow_births(t);
+	const uint8_t births = (uint8_t)(flow_births(t) + BIRTHS_AHEAD);
 	unsigned int oldest = (unsigned int)__builtin_ctz(s->left);
 	int age_max = -1;
 
@@ -158,7 +160,7 @@ static bool is_of_largest(const struct search *s, uint32_t largest)
 }
 
 // The buckets of the newcomer come first, so that they do not overflow while others are empty; in
-// them the oldest flow, which mostly ends the search.
+// them the oldest flow, which mostly is of the largest holder and ends the search.
 static void search_for(struct search *s, struct flow_worker *w, uint32_t hash)
 {
 	struct flow_table *t = s->t;
@@ -166,7 +168,7 @@ static void search_for(struct search *s, struct flow_worker *w, uint32_t hash)
 	uint32_t largest = flow_holder_count(&t->holders, load(&t->holders.largest)).flows;
 	struct own_slots own = own_slots_of(x, hash);
 
-	while (own.left != 0 && (s->established || !is_of_largest(s, largest)))
+	while (own.left != 0 && (s->established || s->held < largest))
 		search_entry(s, own_slots_take(t, &own));
 	for (unsigned int i = 0; i < EVICT_BUCKETS && !is_of_largest(s, largest); i++) {
 		w->hand = w->hand + 1 < x->n ? w->hand + 1 : 0;

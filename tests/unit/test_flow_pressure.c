@@ -48,6 +48,20 @@ static void test_full_between_ticks(void **state)
 	flows_fini(&s);
 }
 
+// Begins n unanswered flows from first on.
+static void begin(struct flows *s, uint32_t holder, uint32_t first, uint32_t n)
+{
+	s->holder = holder;
+	for (uint32_t i = first; i < first + n; i++) {
+		struct flow_pkt p = pkt_udp(HOST_A + i, 1000, HOST_B, 53);
+		struct flow *f;
+
+		assert_int_equal(flows_pass(s, 0, &p, 1000, &f), DROP_NONE);
+		if (i % 32 == 31)
+			rte_rcu_qsbr_quiescent(s->qsbr, 0);
+	}
+}
+
 // In a flood that fills the table within a millisecond, the flows that began last stay.
 static void test_full_keeps_the_newest(void **state)
 {
@@ -56,15 +70,22 @@ static void test_full_keeps_the_newest(void **state)
 
 	(void)state;
 	flows_init(&s, capacity, 1, NULL);
-	for (uint32_t i = 0; i < n; i++) {
-		struct flow_pkt p = pkt_udp(HOST_A + i, 1000, HOST_B, 53);
-		struct flow *f;
-
-		assert_int_equal(flows_pass(&s, 0, &p, 1000, &f), DROP_NONE);
-		if (i % 32 == 31)
-			rte_rcu_qsbr_quiescent(s.qsbr, 0);
-	}
+	begin(&s, s.holder, 0, n);
 	assert_in_range(count_left(&s, n - newest, newest), newest - newest / 20, newest);
+	flows_fini(&s);
+}
+
+// The flows of the largest holder go, also if those of one that is nearly as large are older.
+static void test_full_takes_from_the_largest(void **state)
+{
+	const uint32_t capacity = 4096, n = capacity / 2;
+	struct flows s;
+
+	(void)state;
+	flows_init(&s, capacity, 1, NULL);
+	begin(&s, 1, 0, n);
+	begin(&s, 2, n, n + n / 10);
+	assert_in_range(count_left(&s, 0, n), n - n / 64, n);
 	flows_fini(&s);
 }
 
@@ -443,6 +464,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_full_between_ticks),
 		cmocka_unit_test(test_full_keeps_the_newest),
+		cmocka_unit_test(test_full_takes_from_the_largest),
 		cmocka_unit_test(test_full_of_active),
 		cmocka_unit_test(test_vanished_peer),
 		cmocka_unit_test(test_greedy_peer),
