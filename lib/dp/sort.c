@@ -20,7 +20,7 @@ void sort_udp_unusual(struct worker *w, struct pkt *p)
 enum drop sort_v4_unusual(struct worker *w, struct pkt *p)
 {
 	const struct rte_ipv4_hdr *ip = pkt_ip(p);
-	enum drop d = input_check_options(ip); // out of an SA there are none: esp_in.c
+	enum drop d = input_check_options(ip); // out of an SA none is malformed: esp_in.c
 
 	if (d != DROP_NONE) {
 		p->ip = ip_layout_v4(ip);

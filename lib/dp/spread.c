@@ -93,7 +93,7 @@ static unsigned int spread_ip(
 		.dst = v.dst,
 		.src_id = v.src_port,
 		.dst_id = v.dst_port,
-		.proto = at.fragment && !v4 ? 0 : v.proto};
+		.proto = at.fragment ? 0 : v.proto};
 	if (ip_layout_has(&at, ip, IPPROTO_ESP, sizeof(struct rte_esp_hdr)))
 		memcpy(&e.src_id, (const uint8_t *)ip + at.l4_off, sizeof(e.src_id));
 	return v4 ? spread_ends_v4(&e, n_workers, key) : spread_ends_v6(&e, n_workers, key);

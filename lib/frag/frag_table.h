@@ -50,12 +50,12 @@ struct frag_datagram {
 	struct frag_list frags; // in no order
 	uint32_t n_frags, n_buffers;
 	uint64_t begun; // reception of its first fragment, by the caller's clock
-	// Used by the caller, 0 at first:
+	// Used by the caller, 0 at first, but for one:
 	const struct frag *first; // the fragment with offset 0
 	bool dropped;             // all further fragments are dropped too
 	uint8_t ecn;              // a bit for each received codepoint
 	bool df;                  // one had DF
-	uint8_t lane;             // its index, set by frag_table_add()
+	uint8_t lane;             // its index: the table's own
 	uint16_t largest;         // octets of the largest fragment, headers included
 	uint16_t port;            // ingress port of the last one
 	uint32_t generation;      // of the snapshot that has sa_in

@@ -21,6 +21,7 @@
 #include "eal_log.h"
 #include "log.h"
 #include "machine.h"
+#include "packet_pool.h"
 #include "port.h"
 #include "reopen.h"
 
@@ -408,8 +409,8 @@ static void check_all(struct port port[], unsigned int n, struct rte_mempool *po
 
 static int ports_test(const struct conf *conf)
 {
-	struct rte_mempool *pool = rte_pktmbuf_pool_create(
-		"packets", BUFFERS, 256, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	struct rte_mempool *pool =
+		packet_pool_new("packets", BUFFERS, 256, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 	static struct port port[DEVICES_MAX];
 	unsigned int n = 0;
 	int rc = 0;

@@ -132,7 +132,8 @@ static const char *queue_hint(const struct port *p, struct rte_mempool *pool)
 			rte_pktmbuf_data_room_size(pool))
 		return "framesz is larger than packet buffers: reduce it, or set a larger mtu";
 	if (strcmp(p->driver, "net_af_xdp") == 0 &&
-		pool->elt_size + pool->header_size > (uint32_t)sysconf(_SC_PAGESIZE))
+		pool->header_size + pool->elt_size + pool->trailer_size >
+			(uint32_t)sysconf(_SC_PAGESIZE))
 		return "packet buffers are larger than a page: reduce the mtu of all ports";
 	return "queue setup failed; is memory.size large enough?";
 }
