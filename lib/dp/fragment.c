@@ -254,11 +254,14 @@ static bool fragments_of_add(
 
 	if (plan.n <= BURST_MAX && plan.n > (uint32_t)BURST_MAX - b->n)
 		return false;
-	if (unlikely(w->tracing != NULL)) // of the packet as it is before
-		parts_trace(w, p, plan.n);
 	if (plan.n > BURST_MAX ||
-		!buffer_is_ordinary(w, RTE_MIN(p->frag_size, rte_pktmbuf_pkt_len(p->m))) ||
-		!write_parts(w, p, &plan, part)) {
+		!buffer_is_ordinary(w, RTE_MIN(p->frag_size, rte_pktmbuf_pkt_len(p->m)))) {
+		pkt_drop(w, p, DROP_FRAGMENT_FAILED);
+		return true;
+	}
+	if (unlikely(w->tracing != NULL)) // while it is whole
+		parts_trace(w, p, plan.n);
+	if (!write_parts(w, p, &plan, part)) {
 		pkt_drop(w, p, DROP_FRAGMENT_FAILED);
 		return true;
 	}

@@ -83,12 +83,16 @@ static enum drop packet_check(const struct worker *w, struct pkt *p, bool v4)
 {
 	const uint32_t len = rte_pktmbuf_data_len(p->m);
 	enum drop d = v4 ? input_check_v4(pkt_ip(p), len, false) : input_check_v6(pkt_ip6(p), len);
+	enum drop options;
 
 	if (d != DROP_NONE && (!v4 || d != DROP_IP_SOURCE)) // the source is checked last
 		return d;
 	rte_pktmbuf_trim(p->m, (uint16_t)(len - ip_len(pkt_ip(p), v4)));
 	if (!ip_layout_read(&p->ip, pkt_ip(p)))
 		return DROP_EXT_HEADERS;
+	options = v4 ? input_check_options(pkt_ip(p)) : DROP_NONE;
+	if (options != DROP_NONE)
+		return options;
 	if (d != DROP_NONE)
 		return asks_unnumbered(w, p) ? DROP_NONE : d;
 	return host_is_link_control(p) && !is_icmp6_of(p, ND_ROUTER_ADVERT, ND_ROUTER_ADVERT) &&

@@ -17,21 +17,25 @@ uint64_t ipv4_header_words_options(const struct rte_ipv4_hdr *ip)
 	return sum;
 }
 
+// Octets of an option; 0: it does not end before the header does.
+static uint8_t option_len(const uint8_t *option, const uint8_t *end)
+{
+	if (*option == OPTION_NOP)
+		return 1;
+	return end - option < 2 || option[1] < 2 || option[1] > end - option ? 0 : option[1];
+}
+
 enum ipv4_options ipv4_options_check_each(const struct rte_ipv4_hdr *ip)
 {
 	const uint8_t *option = (const uint8_t *)(ip + 1);
 	const uint8_t *end = (const uint8_t *)ip + rte_ipv4_hdr_len(ip);
 
-	while (option < end && *option != OPTION_END) {
-		if (*option == OPTION_NOP) {
-			option++;
-			continue;
-		}
+	for (uint8_t n; option < end && *option != OPTION_END; option += n) {
 		if (*option == OPTION_LSRR || *option == OPTION_SSRR)
 			return IPV4_OPTIONS_SOURCE_ROUTED;
-		if (end - option < 2 || option[1] < 2 || option[1] > end - option)
+		n = option_len(option, end);
+		if (n == 0)
 			return IPV4_OPTIONS_MALFORMED;
-		option += option[1];
 	}
 	return IPV4_OPTIONS_GOOD;
 }
@@ -45,7 +49,9 @@ uint32_t ipv4_header_copy_later_options(struct rte_ipv4_hdr *to, const struct rt
 
 	memcpy(to, ip, sizeof(*ip));
 	for (uint8_t n; option < end && *option != OPTION_END; option += n) {
-		n = *option == OPTION_NOP ? 1 : option[1];
+		n = option_len(option, end);
+		if (n == 0)
+			break;
 		if ((*option & OPTION_COPIED) == 0)
 			continue;
 		memcpy(copy, option, n);

@@ -81,6 +81,20 @@ static struct frame dhcp(struct dhcp d)
 	return f;
 }
 
+// The frame with an option of 4 octets, of that type and length.
+static struct frame with_option(struct frame f, uint8_t type, uint8_t len)
+{
+	uint8_t *ip = f.b + ETH_LEN;
+
+	memmove(ip + IP_LEN + 4, ip + IP_LEN, f.len - (size_t)(ETH_LEN + IP_LEN));
+	memcpy(ip + IP_LEN, (uint8_t[]){type, len, 0, 0}, 4);
+	f.len = (uint16_t)(f.len + 4);
+	ip[0] = 0x46;
+	put16(ip + 2, be16(ip + 2) + 4u);
+	ip_checksum_update(ip);
+	return f;
+}
+
 static void expect_host_drop(struct gateway *g, struct frame f, enum drop reason)
 {
 	gateway_host_pass(g, f);
@@ -207,6 +221,10 @@ static void test_renewal(void **state)
 	gateway_expect_punted(g, dhcp((struct dhcp){OFFER("192.0.2.5")}));
 	expect_leaves(
 		g, dhcp((struct dhcp){.src = "192.0.2.5", .dst = ALL, .port = WAN, .op = REQUEST}));
+	// Options are checked as those of any packet.
+	expect_host_drop(g, with_option(f, 7, 0), DROP_IP_HEADER);
+	expect_host_drop(g, with_option(f, 0x87, 0xff), DROP_IP_HEADER);
+	expect_leaves(g, with_option(f, 0x94, 4));
 	// By no other port, and with no other protocol.
 	f = dhcp((struct dhcp){.src = "192.0.2.5", .dst = "10.1.0.5", .port = WAN, .op = REQUEST});
 	gateway_host_pass(g, f);
