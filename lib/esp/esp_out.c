@@ -269,7 +269,7 @@ static void count(struct sa_per_worker *own, uint16_t packets, uint64_t octets)
 }
 
 // Values that all packets of a run in a tunnel share.
-struct tunnel {
+struct tunnel_run {
 	struct run esp;
 	const struct sa_per_packet *sa;
 	const struct sa_path *path;
@@ -277,12 +277,12 @@ struct tunnel {
 	uint32_t id;            // see outer_v4_id()
 };
 
-static __rte_always_inline struct tunnel tunnel_of(
+static __rte_always_inline struct tunnel_run tunnel_of(
 	const struct sa_per_packet *sa, const struct sa_path *path)
 {
 	const struct run r = run_of(sa);
 
-	return (struct tunnel){
+	return (struct tunnel_run){
 		.esp = r,
 		.sa = sa,
 		.path = path,
@@ -294,7 +294,7 @@ static __rte_always_inline struct tunnel tunnel_of(
 
 // For all packets of a run, v4 is the family of the outer header, and udp whether there is a UDP
 // header. False as of frame().
-static __rte_always_inline bool tunnel_frame(struct crypto_op *op, const struct tunnel *t,
+static __rte_always_inline bool tunnel_frame(struct crypto_op *op, const struct tunnel_run *t,
 	struct rte_mbuf *m, uint64_t seq, const bool v4, const bool udp)
 {
 	const uint16_t outer_len =
@@ -314,7 +314,7 @@ static __rte_always_inline uint16_t tunnel(struct crypto_op op[], struct sa_per_
 	const struct sa_path *path, struct rte_mbuf *const m[], uint16_t n, uint64_t seq,
 	const bool v4, const bool udp)
 {
-	const struct tunnel t = tunnel_of(&own->per_packet, path);
+	const struct tunnel_run t = tunnel_of(&own->per_packet, path);
 	struct rte_mbuf *const *at = m, *const *end = m + usable(&own->per_packet, seq, n);
 	uint64_t octets = 0;
 
@@ -334,7 +334,7 @@ static __rte_always_inline uint16_t tunnel(struct crypto_op op[], struct sa_per_
 static __rte_noinline uint16_t tunnel_one(struct crypto_op *op, struct sa_per_worker *own,
 	const struct sa_path *path, struct rte_mbuf *const m[], uint64_t seq)
 {
-	const struct tunnel t = tunnel_of(&own->per_packet, path);
+	const struct tunnel_run t = tunnel_of(&own->per_packet, path);
 	const uint16_t inner_len = rte_pktmbuf_data_len(m[0]);
 
 	if (unlikely(usable(&own->per_packet, seq, 1) == 0) ||
