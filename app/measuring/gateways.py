@@ -165,7 +165,7 @@ class Lab:
         for child in self.children:
             child.wait_for("culvertd: ready")
 
-    def warm_up(self, send):
+    def warm_up(self, send, _reconnect):
         """Neighbours and flows. send: a trial with few packets."""
         self.ready()
         send()

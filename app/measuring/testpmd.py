@@ -93,6 +93,11 @@ class Testpmd:
         counters, _ = self.run("rxonly", ("receive",), quiet, STOP_S)
         return counters["receive"]["RX-packets"]
 
+    def reconnect(self):
+        for port in ("send", "receive"):
+            self.ask(f"port stop {self.number[port]}")
+            self.ask(f"port start {self.number[port]}")
+
     def stop(self):
         self.child.stop()
         run_dir_remove(self.prefix)

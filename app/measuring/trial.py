@@ -149,7 +149,7 @@ def measure(options, size, vxlan, report):
             report.row(size, vxlan, "search", result)
             return result
 
-        lab.warm_up(lambda: once(pace_of(10000), WARM_UP_S))
+        lab.warm_up(lambda: once(pace_of(10000), WARM_UP_S), testpmd.reconnect)
         if options.rate:
             report.row(size, vxlan, "rate", once(pace_for(options.rate, once)))
             return
