@@ -134,8 +134,8 @@ static __rte_always_inline void write_fragment(
 	m->pkt_len = head_len + len;
 }
 
-// Cuts the packet down to its first fragment, which may be all of it: one that was received in
-// fragments is sent so, if it fits or not.
+// Cuts the packet down to its first fragment. That may be all of it: a datagram that was received
+// in fragments is sent as fragments even if it fits into one packet.
 static void first_cut(const struct pkt *p, const struct plan *plan)
 {
 	const uint32_t payload = RTE_MIN(plan->room, plan->len);

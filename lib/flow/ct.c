@@ -53,8 +53,8 @@ uint32_t ct_begin(const struct flow_table *t, const struct flow_pkt *p, enum dro
 	}
 }
 
-// Whether a flow counts for the same ones with both words: mostly, and then no counter of other
-// workers is touched.
+// Whether a flow counts for the same source and holder with both words. Mostly it does, and then no
+// counter is changed that other workers write, too.
 static bool counts_alike(uint32_t a, uint32_t b)
 {
 	return ((a ^ b) & (FLOW_COUNTED | FLOW_OF_SOURCE | FLOW_INITIATOR)) == 0;

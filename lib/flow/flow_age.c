@@ -6,7 +6,7 @@
 
 #define EVICT_BUCKETS 18 // that are searched to make room for one, beside its own
 #define AHEAD         4  // entries of a part
-#define BIRTHS_AHEAD  4  // by which a flow may be younger than none
+#define BIRTHS_AHEAD  4  // that others may have counted since a worker read the count
 
 // State of the search for a flow to evict, with the best one so far.
 struct search {
@@ -98,8 +98,8 @@ static struct own_slots own_slots_of(struct flow_index *x, uint32_t hash)
 	return s;
 }
 
-// Takes the oldest flow, as far as the buckets tell, without a look at any. Another worker may have
-// put one there since the count was read, by a later count.
+// Takes the oldest flow by the ages in the buckets, without reading any flow. A flow that another
+// worker has added since the count was read has a later count: it is the youngest, not the oldest.
 static struct flow *own_slots_take(const struct flow_table *t, struct own_slots *s)
 {
 	const uint8_t births = (uint8_t)(flow_births(t) + BIRTHS_AHEAD);
