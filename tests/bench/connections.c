@@ -14,7 +14,6 @@
 // are dropped there at once; their cost is that of sending and of a pair of interfaces, and is
 // subtracted. Both pass batches of the same packets in turn, in bursts of 32.
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,7 +29,7 @@
 #include "kernel_hosts.h"
 #include "median.h"
 #include "nic.h"
-#include "option_number.h"
+#include "options.h"
 #include "packet.h"
 #include "single_gateway.h"
 
@@ -288,25 +287,14 @@ static void head_print(void)
 
 static void options_read(struct options *o, int argc, char **argv)
 {
-	static const struct option longs[] = {{"hosts", required_argument, NULL, 'h'},
-		{"flows", required_argument, NULL, 'f'}, {"rounds", required_argument, NULL, 'r'},
-		{"json", no_argument, NULL, 'j'}, {0}};
-	int c;
+	const struct option_row all[] = {
+		{.name = "hosts", .text = &o->hosts},
+		{.name = "flows", .number = &o->flows, .max = FLOW_CAPACITY_MAX},
+		{.name = "rounds", .number = &o->rounds, .max = ROUNDS_MAX},
+		{.name = "json", .flag = &o->json},
+	};
 
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c == 'h')
-			o->hosts = optarg;
-		else if (c == 'f')
-			o->flows = option_number("flows", optarg, FLOW_CAPACITY_MAX);
-		else if (c == 'r')
-			o->rounds = option_number("rounds", optarg, ROUNDS_MAX);
-		else if (c == 'j')
-			o->json = true;
-		else
-			exit(2);
-	}
-	if (optind != argc)
-		die("what is '%s'?", argv[optind]);
+	option_rows_read(all, RTE_DIM(all), argc, argv);
 }
 
 int main(int argc, char **argv)

@@ -15,7 +15,6 @@
 //
 // attack: the packets; attack_gateway, single_gateway: the gateways; nic: replaces their ports.
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +27,7 @@
 #include "die.h"
 #include "median.h"
 #include "nic.h"
-#include "option_number.h"
+#include "options.h"
 
 #define BURST      32
 #define ROUNDS     301 // of a batch each: other work of the machine affects few such short rounds
@@ -269,25 +268,14 @@ static void row_print(const struct attack *a, const struct row *row, bool json)
 
 static void options_read(struct options *o, int argc, char **argv)
 {
-	static const struct option longs[] = {{"kind", required_argument, NULL, 'k'},
-		{"rounds", required_argument, NULL, 'r'}, {"flows", required_argument, NULL, 'f'},
-		{"json", no_argument, NULL, 'j'}, {0}};
-	int c;
+	const struct option_row all[] = {
+		{.name = "kind", .text = &o->kind},
+		{.name = "rounds", .number = &o->rounds, .max = ROUNDS_MAX},
+		{.name = "flows", .number = &o->flows, .max = FLOW_CAPACITY_MAX},
+		{.name = "json", .flag = &o->json},
+	};
 
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c == 'k')
-			o->kind = optarg;
-		else if (c == 'r')
-			o->rounds = option_number("rounds", optarg, ROUNDS_MAX);
-		else if (c == 'f')
-			o->flows = option_number("flows", optarg, FLOW_CAPACITY_MAX);
-		else if (c == 'j')
-			o->json = true;
-		else
-			exit(2);
-	}
-	if (optind != argc)
-		die("what is '%s'?", argv[optind]);
+	option_rows_read(all, RTE_DIM(all), argc, argv);
 }
 
 int main(int argc, char **argv)

@@ -15,7 +15,6 @@
 // the same packets in turn, so that other load of the machine affects both. UDP with checksums,
 // packets of 64 octets, in clear, bursts of 8. found: packets that were sent, per cent.
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,7 +27,7 @@
 #include "flow_table.h"
 #include "median.h"
 #include "nic.h"
-#include "option_number.h"
+#include "options.h"
 #include "packet.h"
 #include "route_set.h"
 #include "routing_packet.h"
@@ -383,22 +382,13 @@ static void fill_run(const struct options *o)
 
 static void options_read(struct options *o, int argc, char **argv)
 {
-	static const struct option longs[] = {{"row", required_argument, NULL, 'n'},
-		{"rounds", required_argument, NULL, 'r'}, {"json", no_argument, NULL, 'j'}, {0}};
-	int c;
+	const struct option_row all[] = {
+		{.name = "row", .text = &o->row},
+		{.name = "rounds", .number = &o->rounds, .max = ROUNDS_MAX},
+		{.name = "json", .flag = &o->json},
+	};
 
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c == 'n')
-			o->row = optarg;
-		else if (c == 'r')
-			o->rounds = option_number("rounds", optarg, ROUNDS_MAX);
-		else if (c == 'j')
-			o->json = true;
-		else
-			exit(2);
-	}
-	if (optind != argc)
-		die("what is '%s'?", argv[optind]);
+	option_rows_read(all, RTE_DIM(all), argc, argv);
 }
 
 int main(int argc, char **argv)

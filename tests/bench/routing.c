@@ -17,7 +17,6 @@
 // clock is stopped: the control thread has a CPU of its own. decided: flows that were decided
 // again.
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +27,7 @@
 #include "flow_table.h"
 #include "median.h"
 #include "nic.h"
-#include "option_number.h"
+#include "options.h"
 #include "packet.h"
 #include "route_change.h"
 #include "route_set.h"
@@ -277,27 +276,15 @@ static void changes_run(const struct options *o, bool class)
 
 static void options_read(struct options *o, int argc, char **argv)
 {
-	static const struct option longs[] = {{"routes", required_argument, NULL, 'n'},
-		{"flows", required_argument, NULL, 'f'}, {"changes", required_argument, NULL, 'c'},
-		{"rounds", required_argument, NULL, 'r'}, {"json", no_argument, NULL, 'j'}, {0}};
-	int c;
+	const struct option_row all[] = {
+		{.name = "routes", .number = &o->routes, .max = 1000000},
+		{.name = "flows", .number = &o->flows, .max = 2000000},
+		{.name = "changes", .number = &o->changes, .max = 1000000},
+		{.name = "rounds", .number = &o->rounds, .max = ROUNDS_MAX},
+		{.name = "json", .flag = &o->json},
+	};
 
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c == 'n')
-			o->routes = option_number("routes", optarg, 1000000);
-		else if (c == 'f')
-			o->flows = option_number("flows", optarg, 2000000);
-		else if (c == 'c')
-			o->changes = option_number("changes", optarg, 1000000);
-		else if (c == 'r')
-			o->rounds = option_number("rounds", optarg, ROUNDS_MAX);
-		else if (c == 'j')
-			o->json = true;
-		else
-			exit(2);
-	}
-	if (optind != argc)
-		die("what is '%s'?", argv[optind]);
+	option_rows_read(all, RTE_DIM(all), argc, argv);
 }
 
 int main(int argc, char **argv)
