@@ -108,13 +108,9 @@ static int memory_start(struct gateway *g)
 		.solicit = originate_solicitation,
 		.arg = &g->control,
 	};
-
 	int node = conf->hugepages ? numa_node(conf, SYSFS) : SOCKET_ID_ANY;
-	unsigned int mtu = 0;
 
-	for (unsigned int i = 0; i < conf->n_ports; i++)
-		mtu = RTE_MAX(mtu, (unsigned int)conf->ports[i].mtu);
-	g->control.pool = pool_new("packets", conf->packet_buffers, mtu, node);
+	g->control.pool = pool_new("packets", conf->packet_buffers, conf->packet_max, node);
 	g->control.large_pool =
 		pool_new("reassembled", conf->n_workers * CONF_LARGE_BUFFERS, UINT16_MAX, node);
 	if (g->control.pool == NULL || g->control.large_pool == NULL)

@@ -221,9 +221,11 @@ struct conf {
 	// The control thread clears them.
 	_Atomic uint32_t ports_leaving;
 	bool may_host; // private: the daemon began with a host, so it may make interfaces
-	// Private, as they were when the daemon began: flows.max, packet_buffers unless it is
-	// given, and the largest mtu, for which packet buffers have room.
-	unsigned int flows_first, buffers_first, mtu_first;
+	// As it was when the daemon began: the octets for a packet in each buffer, the largest
+	// mtu, and the octets that the kernel leaves free in front of a frame of AF_XDP.
+	unsigned int packet_max;
+	// Private, likewise: flows.max, and packet_buffers unless it is given.
+	unsigned int flows_first, buffers_first;
 
 	struct conf_arena *arena; // private: memory of the arrays above
 	struct conf_tree *tree;   // private: the settings as they were written, keys among them

@@ -1,21 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "conf_check.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
-#include "dpdk_compat.h"
-#include "packet_pool.h"
-
-#define OBJECT_OVERHEAD 256  // octets of a packet buffer in front of its room, and to spread them
-#define FRAME_OVERHEAD  274  // of the room: headers, and octets that ESP may add
-#define ROOM_MIN        2176 // octets
-#define BUFFERS_MIN     8192
-#define LARGE_ROOM      65535 // of a buffer for a reassembled packet
-#define LACP_ROOM       320   // the same of one for LACP
-#define FLOW_OCTETS     318   // of a flow: its entry and its part of the index
-#define NAT_OCTETS      86    // more, where any may be translated
-#define OWN_MB          6     // rings, policies, caches of the pools
+#include <rte_common.h>
 
 config_setting_t *conf_item(const struct conf_reader *r, enum conf_kind kind, unsigned int i)
 {
@@ -125,116 +113,6 @@ void conf_reject_equal(struct conf_reader *r, enum conf_kind kind, struct conf_s
 	}
 }
 
-// Packets are in the queues of ports, in workers' bursts and caches, in the rings of hosts, or wait
-// for a neighbour.
-static unsigned int packet_buffers_used(const struct conf *c)
-{
-	unsigned int n = c->n_workers * (1024 + c->neighbour_hold);
-
-	for (unsigned int i = 0; i < c->n_ports; i++) {
-		unsigned int rx = c->ports[i].rx_queues > 0 ? c->ports[i].rx_queues : c->n_workers;
-
-		n += conf_port_n_devices(&c->ports[i]) * (rx + c->n_workers) * 1024;
-		if (c->ports[i].host != NULL)
-			n += 1024;
-	}
-	return n;
-}
-
-static unsigned int mtu_largest(const struct conf *c)
-{
-	unsigned int mtu = 0;
-
-	for (unsigned int i = 0; i < c->n_ports; i++)
-		mtu = RTE_MAX(mtu, (unsigned int)c->ports[i].mtu);
-	return mtu;
-}
-
-static unsigned int buffer_room(const struct conf *c)
-{
-	return RTE_MAX(c->mtu_first + FRAME_OVERHEAD, (unsigned int)ROOM_MIN);
-}
-
-// The pool of packet buffers is made once, at the start.
-static void buffers_choose(struct conf_reader *r)
-{
-	const struct conf *running = r->replaced != NULL ? r->replaced : r->running;
-	struct conf *c = r->c;
-
-	c->mtu_first = running != NULL ? running->mtu_first : mtu_largest(c);
-	c->buffers_first = running != NULL ? running->buffers_first
-					   : rte_align32pow2(RTE_MAX(packet_buffers_used(c),
-						     (unsigned int)BUFFERS_MIN));
-	if (c->packet_buffers == 0)
-		c->packet_buffers = c->buffers_first;
-}
-
-// Of n buffers in pages: none goes over the end of one that it fits in.
-static uint64_t pool_octets_in(uint64_t page, unsigned int n, unsigned int room)
-{
-	uint64_t size = RTE_ALIGN_CEIL(room, 64u) + OBJECT_OVERHEAD;
-
-	if (size > page)
-		return n * RTE_ALIGN_CEIL(size, page);
-	return (n / (page / size) + 1) * page;
-}
-
-// Of n buffers of packet_pool_new(): without hugepages they follow each other, aligned to 64
-// octets.
-static uint64_t pool_octets(const struct conf *c, unsigned int n, unsigned int room)
-{
-	return pool_octets_in(c->hugepages ? 2 << 20 : 64, n, room + PACKET_POOL_PRIVATE);
-}
-
-// With LACP, DPDK has a pool for each member, with as many buffers as its TX queues take.
-static uint64_t lacp_octets(const struct conf *c)
-{
-	uint64_t octets = 0;
-
-	for (unsigned int i = 0; i < c->n_ports; i++)
-		if (c->ports[i].bond == CONF_LACP)
-			octets += c->ports[i].n_members *
-				  pool_octets_in(c->hugepages ? 2 << 20 : 4096,
-					  c->n_workers * 1024 + 1, LACP_ROOM);
-	return octets;
-}
-
-// The setting that a message about too little memory is about.
-static config_setting_t *memory_setting(const struct conf_reader *r)
-{
-	config_setting_t *memory = conf_at(r->root, "memory");
-	config_setting_t *size = conf_at(memory, "size");
-
-	return size != memory ? size : conf_at(conf_at(r->root, "flows"), "max");
-}
-
-static void check_memory(struct conf_reader *r)
-{
-	struct conf *c = r->c;
-	const config_setting_t *memory = conf_at(r->root, "memory");
-	const config_setting_t *flows = conf_at(r->root, "flows");
-
-	buffers_choose(r);
-	c->flow_memory_mb =
-		(unsigned int)((uint64_t)c->flows_max *
-				       (FLOW_OCTETS + (c->n_nat > 0 ? NAT_OCTETS : 0)) >>
-			       20) +
-		1;
-
-	unsigned int large = c->n_workers * CONF_LARGE_BUFFERS;
-	uint64_t octets = pool_octets(c, c->packet_buffers, buffer_room(c)) +
-			  pool_octets(c, large, LARGE_ROOM) + lacp_octets(c);
-	uint64_t mb = (octets >> 20) + 1 + c->flow_memory_mb + OWN_MB;
-
-	if (mb > c->memory_mb && !conf_rejected(memory, "size") &&
-		!conf_rejected(memory, "packet_buffers") && !conf_rejected(flows, "max"))
-		conf_err(r, memory_setting(r),
-			"%u MB is too small for %u packet buffers, %u of 64 kB and %u flows, "
-			"memory.size must be at least %" PRIu64
-			", or reduce packet_buffers, cpus.workers or flows.max",
-			c->memory_mb, c->packet_buffers, large, c->flows_max, mb);
-}
-
 // No ICMP error can report a size above the mtu of every port.
 static void check_pmtu(struct conf_reader *r)
 {
@@ -315,7 +193,7 @@ void conf_check(struct conf_reader *r)
 #include "conf_kind.def"
 	conf_check_sides(r);
 	conf_check_isolated(r);
-	check_memory(r);
+	conf_check_memory(r);
 	check_pmtu(r);
 	check_capture(r);
 	check_page(r);
@@ -395,7 +273,7 @@ static void check_new_port(struct conf_reader *r, config_setting_t *item, const 
 	const struct conf *running)
 {
 	const config_setting_t *memory = conf_member(r->root, "memory");
-	const unsigned int used = packet_buffers_used(r->c), buffers = r->c->packet_buffers;
+	const unsigned int used = conf_packet_buffers(r->c), buffers = r->c->packet_buffers;
 	const char *reason = conf_port_must_stay(p, running);
 
 	if (reason != NULL)

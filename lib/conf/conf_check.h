@@ -46,6 +46,13 @@ void conf_check_member(
 // make interfaces.
 void conf_check_first_host(struct conf_reader *r);
 
+// Packet buffers that may be in use at once: in the queues of ports, in workers' bursts and caches,
+// in the rings of hosts, and for packets that wait for a neighbour.
+unsigned int conf_packet_buffers(const struct conf *c);
+
+// Checks that memory.size has room for packet buffers, whose number and size it sets, and flows.
+void conf_check_memory(struct conf_reader *r);
+
 // Whether two devices are the same, or use the same interface of the kernel's.
 bool conf_devices_are_equal(const char *a, const char *b);
 

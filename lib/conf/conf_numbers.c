@@ -178,7 +178,7 @@ const char *conf_port_must_stay(const struct conf_port *p, const struct conf *ru
 		return "with isolated or steer";
 	if (running->idle == CONF_IDLE_INTERRUPT)
 		return "while idle is \"interrupt\"";
-	return p->mtu > running->mtu_first ? "with an mtu above those of the start" : NULL;
+	return p->mtu > running->packet_max ? "with an mtu above those of the start" : NULL;
 }
 
 void conf_number_ports(struct conf_reader *r)
