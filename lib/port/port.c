@@ -19,6 +19,8 @@
 #include "vhost_peer.h"
 
 #define DESCRIPTORS 1024  // per queue, where the device allows
+#define VIRTIO_MAX  32768 // descriptors of a ring of virtio
+#define SENT_MAX    64    // buffers that have been sent and are not freed yet: a burst of a worker
 #define NOTICE_US   10000 // for the driver's own thread to notice that its peer left
 
 // Chooses how many queues to use: usually one for each worker.
@@ -109,6 +111,32 @@ int port_listen_to_all(const struct port *p)
 	return rc == 0 ? device_listen_to_all(p->id) : rc;
 }
 
+// Left to its default, net_virtio frees the buffers that it has sent when nearly all of the ring is
+// theirs, all at once: by then they have left the nearest caches, and are too many for the
+// thread's cache of the pool. It counts from the end of its ring, whose size it does not tell, and
+// refuses more than that.
+static int virtio_tx_queue_setup(const struct port *p, uint16_t queue, uint16_t n_txd)
+{
+	struct rte_eth_txconf conf = {0};
+	int rc = -EINVAL;
+
+	for (unsigned int n = VIRTIO_MAX; rc == -EINVAL && n > SENT_MAX; n /= 2) {
+		conf.tx_free_thresh = (uint16_t)(n - SENT_MAX);
+		rc = rte_eth_tx_queue_setup(p->id, queue, n_txd, SOCKET_ID_ANY, &conf);
+	}
+	return rc;
+}
+
+static int tx_queue_setup(const struct port *p, uint16_t queue, uint16_t n_txd)
+{
+	int rc = -EINVAL;
+
+	if (strncmp(p->driver, "net_virtio", strlen("net_virtio")) == 0)
+		rc = virtio_tx_queue_setup(p, queue, n_txd);
+	return rc == -EINVAL ? rte_eth_tx_queue_setup(p->id, queue, n_txd, SOCKET_ID_ANY, NULL)
+			     : rc;
+}
+
 static int queues_setup(struct port *p, struct rte_mempool *pool)
 {
 	uint16_t n_rxd = DESCRIPTORS, n_txd = DESCRIPTORS;
@@ -117,7 +145,7 @@ static int queues_setup(struct port *p, struct rte_mempool *pool)
 	for (uint16_t q = 0; rc == 0 && q < p->n_rx; q++)
 		rc = rte_eth_rx_queue_setup(p->id, q, n_rxd, SOCKET_ID_ANY, NULL, pool);
 	for (uint16_t q = 0; rc == 0 && q < p->n_tx; q++)
-		rc = rte_eth_tx_queue_setup(p->id, q, n_txd, SOCKET_ID_ANY, NULL);
+		rc = tx_queue_setup(p, q, n_txd);
 	return rc;
 }
 
