@@ -240,7 +240,7 @@ static int dev_nothing(struct rte_eth_dev *dev)
 static int dev_info(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 {
 	RTE_SET_USED(dev);
-	info->max_rx_queues = 1;
+	info->max_rx_queues = 16;
 	info->max_tx_queues = 16; // ipsec-secgw requires one for each CPU
 	info->max_mac_addrs = 1;
 	info->max_rx_pktlen = 9728;

@@ -56,11 +56,12 @@ def build():
     # The card is linked in: DPDK refuses to load it from below a folder that others may write to,
     # such as /tmp.
     sources = glob.glob(tree + "examples/ipsec-secgw/*.c")
-    sources += [os.path.join(HERE, "net_frames.c"), os.path.join(HERE, "../core.c")]
+    sources += [os.path.join(HERE, name) for name in ("net_frames.c", "latency.c")]
+    sources += [os.path.join(HERE, "..", name) for name in ("core.c", "paced.c", "paced_port.c")]
     objects = {os.path.basename(name)[:-1] + "o": name for name in sources}
     with open(WORK + "/build.ninja", "w", encoding="utf-8") as f:
         f.write(f"rule cc\n command = gcc {shlex.join(flags + private)} -c -o $out $in\n"
-                f"rule link\n command = gcc -o $out $in {shlex.join(libraries)}\n")
+                f"rule link\n command = gcc -o $out $in -Wl,--wrap=ipsec_launch_one_lcore {shlex.join(libraries)}\n")
         f.writelines(f"build {name}: cc {in_ninja(of)}\n" for name, of in objects.items())
         f.write(f"build {in_ninja(PROGRAM)}: link {' '.join(objects)}\n")
     output(["ninja", "-C", WORK])
