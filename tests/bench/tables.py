@@ -212,25 +212,39 @@ def load(rows):
         yield line(f"{r['sas']:,}", f"{r['policies']:,}", *(f"{r[c]:.0f}" for c in columns))
 
 
+WAITS = {"p50_us": "p50", "p99_us": "p99", "p999_us": "p99.9", "max_us": "max"}
+ROUND = {"round_us": "round"}
+MACHINE = {"machine_p999_us": "machine p99.9", "machine_max_us": "max"}
+
+
+def times(row, *columns):
+    """And the part of rounds that were left out."""
+    yield from (f"{row[key]:.1f}" for titles in columns for key in titles)
+    yield f"{row['left_out']:.0f} %"
+
+
 def latency(rows):
     """At parts of the highest rate, and then while the control thread does something."""
-    waits = {"p50_us": "p50", "p99_us": "p99", "p999_us": "p99.9", "max_us": "max"}
-    machine = {"machine_p999_us": "machine p99.9", "machine_max_us": "max"}
-    titles = (*waits.values(), *machine.values(), "left out")
-
-    def figures(row):
-        yield from (f"{row[key]:.1f}" for key in (*waits, *machine))
-        yield f"{row['left_out']:.0f} %"
-
-    yield from head("", "octets", "workers", "`idle`", "of the highest rate", "Mpps", *titles)
+    yield from head("", "octets", "workers", "`idle`", "of the highest rate", "Mpps", *WAITS.values(), *MACHINE.values(), "left out")
     for r in rows:
         if "during" not in r:
-            yield line(r["dir"], r["size"], r["workers"], f"`{r['idle']}`", f"{r['load']} %", f"{r['mpps']:.2f}", *figures(r))
+            yield line(r["dir"], r["size"], r["workers"], f"`{r['idle']}`", f"{r['load']} %", f"{r['mpps']:.2f}",
+                       *times(r, WAITS, MACHINE))
     yield ""
-    yield from head("", "during", "in a second", "of the highest rate", *titles)
+    yield from head("", "flows", "during", "in a second", "of the highest rate", *WAITS.values(), *ROUND.values(),
+                    *MACHINE.values(), "left out")
     for r in rows:
         if "during" in r:
-            yield line(r["dir"], r["during"], f"{r['per_s']:.0f}", f"{r['load']} %", *figures(r))
+            yield line(r["dir"], f"{r['flows']:,}", r["during"], f"{r['per_s']:.0f}", f"{r['load']} %",
+                       *times(r, WAITS, ROUND, MACHINE))
+
+
+def latency_beside(rows):
+    names = {"culvert": "Culvert", "secgw": "ipsec-secgw", "kernel": "kernel, in clear"}
+    yield from head("", "workers", "of its highest rate", "", "Mpps", *WAITS.values(), *ROUND.values(), *MACHINE.values(), "left out")
+    for r in rows:
+        yield line(r["dir"], r["workers"], f"{r['load']} %", names[r["gateway"]], f"{r['mpps']:.2f}",
+                   *times(r, WAITS, ROUND, MACHINE))
 
 
 def standby(rows):
