@@ -44,28 +44,28 @@ def times(cpus):
     return (sum(int(row[i]) for row in used for i in BUSY) / TICKS_S, sum(int(row[STEAL]) for row in used) / TICKS_S)
 
 
-def used_by(pids):
-    """Seconds of CPU time that the processes used."""
+def used_by(sessions):
+    """Seconds of CPU time that the processes of these sessions used."""
     ticks = 0
-    for pid in pids:
-        fields = read(f"/proc/{pid}/stat").rpartition(")")[2].split()
-        ticks += int(fields[11]) + int(fields[12]) if fields else 0
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        fields = read(path).rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12]) if fields and int(fields[3]) in sessions else 0
     return ticks / TICKS_S
 
 
 class Watch:
-    """What else the CPUs of a measurement do. processes: a function that returns the pids of its own ones."""
+    """What else the CPUs of a measurement do. sessions: a function that returns those of its own processes."""
 
-    def __init__(self, cpus, processes):
-        self.cpus, self.processes = sorted(set(cpus)), processes
+    def __init__(self, cpus, sessions):
+        self.cpus, self.sessions = sorted(set(cpus)), sessions
 
     def begin(self):
         self.since = time.monotonic()
-        self.before, self.clocks = (*times(self.cpus), used_by(self.processes())), clocks(self.cpus)
+        self.before, self.clocks = (*times(self.cpus), used_by(self.sessions())), clocks(self.cpus)
 
     def end(self):
         """Returns shares of the time since begin(), the load average of the machine, and the clocks in MHz."""
-        busy, steal, own = (now - then for now, then in zip((*times(self.cpus), used_by(self.processes())), self.before))
+        busy, steal, own = (now - then for now, then in zip((*times(self.cpus), used_by(self.sessions())), self.before))
         whole = (time.monotonic() - self.since) * len(self.cpus)
         mhz = self.clocks + clocks(self.cpus)
         return {"steal": round(steal / whole, 4), "others": round(max(0, busy - own) / whole, 4),

@@ -136,6 +136,7 @@ def measure(options, size, vxlan, report):
         wires = (*lab.capture(size), send, receive)
         testpmd = Testpmd(options, folder, *wires)
         testpmd.begin()
+        # Each child began a session of its own.
         watch = Watch(options.used_cpus, lambda: [child.process.pid for child in (testpmd.child, *lab.children)])
 
         def once(pace, seconds=options.seconds):

@@ -7,7 +7,9 @@ import json
 import math
 import os
 import re
+import signal
 import statistics
+import subprocess
 import sys
 import time
 import unittest
@@ -161,8 +163,8 @@ class Machine(unittest.TestCase):
         os.sched_setaffinity(0, cpus)
         self.addCleanup(os.sched_setaffinity, 0, before)
 
-        def watched(processes):
-            watch, begin = machine.Watch(cpus, lambda: processes), time.monotonic()
+        def watched(sessions):
+            watch, begin = machine.Watch(cpus, lambda: sessions), time.monotonic()
             used = time.process_time()
             watch.begin()
             while time.process_time() - used < 0.5:
@@ -170,10 +172,20 @@ class Machine(unittest.TestCase):
             return watch.end(), 0.5 / (time.monotonic() - begin)
         other, share = watched([])
         self.assertGreater(other["others"], 0.9 * share)
-        own, share = watched([os.getpid()])
+        own, share = watched([os.getsid(0)])
         self.assertLess(own["others"], 1.1 - share)
 
-    def test_a_process_that_ended_used_nothing(self):
+    def test_what_a_script_starts_belongs_to_it(self):
+        with subprocess.Popen(["sh", "-c", "(while :; do :; done) & wait"], start_new_session=True) as script:
+            deadline = time.monotonic() + 20
+            try:
+                while machine.used_by([script.pid]) < 0.1:
+                    self.assertLess(time.monotonic(), deadline)
+                    time.sleep(0.05)
+            finally:
+                os.killpg(script.pid, signal.SIGKILL)
+
+    def test_a_session_that_ended_used_nothing(self):
         self.assertEqual(machine.used_by([2 ** 22 + 1]), 0)
 
     def test_names_the_machine(self):
