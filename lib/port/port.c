@@ -111,27 +111,38 @@ int port_listen_to_all(const struct port *p)
 	return rc == 0 ? device_listen_to_all(p->id) : rc;
 }
 
-// Left to its default, net_virtio frees the buffers that it has sent when nearly all of the ring is
-// theirs, all at once: by then they have left the nearest caches, and are too many for the
-// thread's cache of the pool. It counts from the end of its ring, whose size it does not tell, and
-// refuses more than that.
+// Left to its default, net_virtio frees the buffers that it has sent by a split ring when nearly
+// all of the ring is theirs, all at once: by then they have left the nearest caches, and are too
+// many for the thread's cache of the pool. It counts from the end of its ring, whose size it does
+// not tell, and refuses more than that with an error in its log.
 static int virtio_tx_queue_setup(const struct port *p, uint16_t queue, uint16_t n_txd)
 {
+	const int type = rte_log_register("pmd.net.virtio.driver");
+	const int level = rte_log_get_level((uint32_t)type);
 	struct rte_eth_txconf conf = {0};
 	int rc = -EINVAL;
 
+	rte_log_set_level((uint32_t)type, RTE_LOG_CRIT);
 	for (unsigned int n = VIRTIO_MAX; rc == -EINVAL && n > SENT_MAX; n /= 2) {
 		conf.tx_free_thresh = (uint16_t)(n - SENT_MAX);
 		rc = rte_eth_tx_queue_setup(p->id, queue, n_txd, SOCKET_ID_ANY, &conf);
 	}
+	rte_log_set_level((uint32_t)type, (uint32_t)level);
 	return rc;
+}
+
+// Those with vectorized=1 count the other way in packed rings.
+static bool is_virtio(const struct port *p)
+{
+	return strncmp(p->driver, "net_virtio", strlen("net_virtio")) == 0 &&
+	       strstr(p->conf->device, "vectorized=1") == NULL;
 }
 
 static int tx_queue_setup(const struct port *p, uint16_t queue, uint16_t n_txd)
 {
 	int rc = -EINVAL;
 
-	if (strncmp(p->driver, "net_virtio", strlen("net_virtio")) == 0)
+	if (is_virtio(p))
 		rc = virtio_tx_queue_setup(p, queue, n_txd);
 	return rc == -EINVAL ? rte_eth_tx_queue_setup(p->id, queue, n_txd, SOCKET_ID_ANY, NULL)
 			     : rc;
