@@ -2,6 +2,7 @@
 """The gateways of tests/bench/latency: culvertd, and others to be measured beside it."""
 
 import collections
+import contextlib
 import os
 import pathlib
 import shutil
@@ -153,7 +154,11 @@ class Other(Program):
         log = folder / (self.name + ".log")
         with open(log, "w", encoding="utf-8") as file:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
-        pid = ready(process, log)
+        try:
+            pid = ready(process, log)
+        except BaseException:
+            self.end(process)
+            raise
         self.is_here = pid is not None
         if self.is_here:
             self.begin(process, int(pid), workers)
@@ -163,9 +168,13 @@ class Other(Program):
 
     def __exit__(self, *_):
         if self.is_here:
-            self.resume()
-            self.process.terminate()
-            self.process.wait()
+            with contextlib.suppress(ProcessLookupError):  # a signal has ended it already
+                self.resume()
+            self.end(self.process)
+
+    def end(self, process):
+        process.terminate()
+        process.wait()
 
 
 class Secgw(Other):
@@ -185,9 +194,9 @@ class Secgw(Other):
             "--", "-p", "0x3", "-P", "-u", "0x2", f"--config={queues}", "-f", folder / "secgw.cfg"], folder, workers)
         os.sched_setaffinity(0, options.cpus[:1])
 
-    def __exit__(self, *_):
-        self.process.kill()  # its first thread only sleeps here, and does not see that it is to end
-        self.process.wait()
+    def end(self, process):
+        process.kill()  # its first thread only sleeps here, and does not see that it is to end
+        process.wait()
         shutil.rmtree(f"/var/run/dpdk/{self.prefix}", ignore_errors=True)
 
     @staticmethod

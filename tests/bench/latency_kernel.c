@@ -84,6 +84,7 @@ static void *run(void *worker)
 	struct worker *w = worker;
 	const uint8_t *frame[PACED_BURST];
 	uint64_t at[PACED_BURST];
+	unsigned int full = 0; // rounds without room for a packet
 	cpu_set_t cpus;
 
 	CPU_ZERO(&cpus);
@@ -96,6 +97,9 @@ static void *run(void *worker)
 		const uint16_t n =
 			paced_receive(q, at, frame, (uint16_t)RTE_MIN(room, PACED_BURST));
 
+		full = room > 0 ? 0 : full + 1;
+		if (full > TRIES)
+			rest(w, q);
 		if (n > 0)
 			send_all(w, at, frame, n);
 		if (w->arrived < w->sent)

@@ -91,8 +91,7 @@ void paced_clock_tell(uint64_t tsc_hz)
 
 struct paced *paced_queue(unsigned int i)
 {
-	// The order is that of a program before.
-	queues[i] = (struct paced){.part = &shared->part[i], .id = i, .order = shared->order};
+	queues[i] = (struct paced){.part = &shared->part[i], .id = i};
 	return &queues[i];
 }
 

@@ -21,11 +21,13 @@
 const struct wire_kind wire_kinds[] = {
 	{.name = "memif",
 		.port = "net_memif%1$u,role=server,socket=" SOCKET ",socket-abstract=no",
-		.peer = "net_memif%1$u,role=client,socket=" SOCKET ",socket-abstract=no"},
+		.peer = "net_memif%1$u,role=client,socket=" SOCKET ",socket-abstract=no",
+		.loses = true},
 	{.name = "memif_client",
 		.port = "net_memif%1$u,role=client,socket=" SOCKET ",socket-abstract=no",
 		.peer = "net_memif%1$u,role=server,socket=" SOCKET ",socket-abstract=no",
-		.peer_first = true},
+		.peer_first = true,
+		.loses = true},
 	{.name = "virtio",
 		.port = "net_virtio_user%1$u,path=" SOCKET ",server=1,queue_size=1024",
 		.peer = "net_vhost%1$u,iface=" SOCKET ",client=1"},
@@ -125,6 +127,26 @@ static void link_await(const struct wires *w, unsigned int i)
 	usleep(SETTLE_US);
 }
 
+// The port has lost its peer, if it is of a kind that notices.
+static void loss_await(const struct wires *w, unsigned int i)
+{
+	for (unsigned int ms = 0; w->kind->loses && has_link(w->port[i].id) && ms < LINK_MS; ms++)
+		usleep(1000);
+	usleep(SETTLE_US);
+}
+
+// Nobody else is to connect.
+static void folder_remove(const struct wires *w)
+{
+	char path[64];
+
+	for (unsigned int i = 0; i < RTE_DIM(w->port); i++) {
+		snprintf(path, sizeof(path), "%s/s%u", w->folder, i);
+		unlink(path);
+	}
+	rmdir(w->folder);
+}
+
 void wires_open(struct wires *w, const struct wire_kind *kind, const char *args,
 	const char *peer_args, struct rte_mempool *pool, struct rte_mempool *peer_pool)
 {
@@ -141,24 +163,20 @@ void wires_open(struct wires *w, const struct wire_kind *kind, const char *args,
 		peer_open(w, i, peer_args, peer_pool);
 	for (unsigned int i = 0; i < RTE_DIM(w->port); i++)
 		link_await(w, i);
+	folder_remove(w);
 }
 
 // Drivers notice on a thread of DPDK's that their peer has left, and would free the same memory as
 // the thread that closes them.
 void wires_close(struct wires *w)
 {
-	char path[64];
-
 	for (unsigned int i = 0; i < RTE_DIM(w->peer); i++) {
 		rte_eth_dev_stop(w->peer[i]);
 		rte_vdev_uninit(w->name[i]);
 	}
-	usleep(SETTLE_US);
-	for (unsigned int i = 0; i < RTE_DIM(w->port); i++) {
+	for (unsigned int i = 0; i < RTE_DIM(w->port); i++)
+		loss_await(w, i);
+	for (unsigned int i = 0; i < RTE_DIM(w->port); i++)
 		port_close(&w->port[i]);
-		snprintf(path, sizeof(path), "%s/s%u", w->folder, i);
-		unlink(path);
-	}
-	rmdir(w->folder);
 	conf_free(w->conf);
 }

@@ -10,6 +10,7 @@ struct wire_kind {
 	// Devices; %1$u is a number of their own, %2$u the wire, %3$s the folder of the sockets.
 	const char *port, *peer;
 	bool peer_first; // the port needs the peer's socket or interface
+	bool loses;      // the port loses its link when the peer is gone
 	bool kernel;     // between them are interfaces of the kernel, bench0 and bench1; needs root
 };
 
