@@ -49,7 +49,8 @@ def used_by(sessions):
     ticks = 0
     for path in glob.glob("/proc/[0-9]*/stat"):
         fields = read(path).rpartition(")")[2].split()
-        ticks += int(fields[11]) + int(fields[12]) if fields and int(fields[3]) in sessions else 0
+        # Of the process, and of its children that have ended.
+        ticks += sum(map(int, fields[11:15])) if fields and int(fields[3]) in sessions else 0
     return ticks / TICKS_S
 
 

@@ -185,6 +185,15 @@ class Machine(unittest.TestCase):
             finally:
                 os.killpg(script.pid, signal.SIGKILL)
 
+    def test_a_process_that_ended_has_used_as_much(self):
+        loop = "sh -c 'i=0; while [ $i -lt 1000000 ]; do i=$((i + 1)); done'; echo; sleep 60"
+        with subprocess.Popen(["sh", "-c", loop], start_new_session=True, stdout=subprocess.PIPE) as script:
+            try:
+                script.stdout.readline()
+                self.assertGreater(machine.used_by([script.pid]), 0.1)
+            finally:
+                os.killpg(script.pid, signal.SIGKILL)
+
     def test_a_session_that_ended_used_nothing(self):
         self.assertEqual(machine.used_by([2 ** 22 + 1]), 0)
 
