@@ -131,7 +131,7 @@ static int virtio_tx_queue_setup(const struct port *p, uint16_t queue, uint16_t 
 	return rc;
 }
 
-// Those with vectorized=1 count the other way in packed rings.
+// In packed rings, those with vectorized=1 count from the other end.
 static bool is_virtio(const struct port *p)
 {
 	return strncmp(p->driver, "net_virtio", strlen("net_virtio")) == 0 &&
