@@ -34,7 +34,7 @@ unsigned int conf_packet_buffers(const struct conf *c)
 	return n;
 }
 
-// Members cannot have it, but a device of net_failsafe may be made of one that has.
+// Whether AF_XDP receives for the port, also within net_failsafe. Members may not be AF_XDP.
 static bool has_xdp(const struct conf_port *p)
 {
 	return p->device != NULL && strstr(p->device, "net_af_xdp") != NULL;

@@ -111,10 +111,10 @@ int port_listen_to_all(const struct port *p)
 	return rc == 0 ? device_listen_to_all(p->id) : rc;
 }
 
-// Left to its default, net_virtio frees the buffers that it has sent by a split ring when nearly
-// all of the ring is theirs, all at once: by then they have left the nearest caches, and are too
-// many for the thread's cache of the pool. It counts from the end of its ring, whose size it does
-// not tell, and refuses more than that with an error in its log.
+// By default net_virtio frees the buffers that it has sent by a split ring when nearly all of the
+// ring is theirs, all at once: by then they have left the nearest caches, and are too many for the
+// thread's cache of the pool. The threshold counts the free rest of the ring, whose size is not
+// known: the driver refuses a larger one, and logs an error each time.
 static int virtio_tx_queue_setup(const struct port *p, uint16_t queue, uint16_t n_txd)
 {
 	const int type = rte_log_register("pmd.net.virtio.driver");
@@ -131,8 +131,9 @@ static int virtio_tx_queue_setup(const struct port *p, uint16_t queue, uint16_t 
 	return rc;
 }
 
-// In packed rings, those with vectorized=1 count from the other end.
-static bool is_virtio(const struct port *p)
+// Whether the driver is net_virtio without vectorized=1, which gives the threshold another meaning
+// in a packed ring.
+static bool has_virtio_threshold(const struct port *p)
 {
 	return strncmp(p->driver, "net_virtio", strlen("net_virtio")) == 0 &&
 	       strstr(p->conf->device, "vectorized=1") == NULL;
@@ -142,7 +143,7 @@ static int tx_queue_setup(const struct port *p, uint16_t queue, uint16_t n_txd)
 {
 	int rc = -EINVAL;
 
-	if (is_virtio(p))
+	if (has_virtio_threshold(p))
 		rc = virtio_tx_queue_setup(p, queue, n_txd);
 	return rc == -EINVAL ? rte_eth_tx_queue_setup(p->id, queue, n_txd, SOCKET_ID_ANY, NULL)
 			     : rc;

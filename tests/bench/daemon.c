@@ -8,6 +8,7 @@
 #include "die.h"
 #include "loop.h"
 #include "measure.h"
+#include "receive_nothing.h"
 
 #define PORTS 2
 
@@ -42,14 +43,6 @@ static uint16_t receive(void *queue, struct rte_mbuf **m, uint16_t n)
 	traffic_receive(t, m, d->received, n, t->point->dir == DIR_OUT ? PORT_LAN : PORT_WAN);
 	d->received += n;
 	return n;
-}
-
-static uint16_t receive_nothing(void *queue, struct rte_mbuf **m, uint16_t n)
-{
-	(void)queue;
-	(void)m;
-	(void)n;
-	return 0;
 }
 
 static uint16_t send_sealed(void *queue, struct rte_mbuf **m, uint16_t n)

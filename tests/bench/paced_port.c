@@ -8,6 +8,7 @@
 
 #include "die.h"
 #include "paced.h"
+#include "receive_nothing.h"
 
 #define QUEUES 17 // of sending: there may be one that no worker has
 
@@ -52,14 +53,6 @@ static uint16_t receive(void *queue, struct rte_mbuf **m, uint16_t n)
 	for (uint16_t i = 0; i < n; i++)
 		frame_receive(q, m[i], frame[i], at[i]);
 	return n;
-}
-
-static uint16_t receive_nothing(void *queue, struct rte_mbuf **m, uint16_t n)
-{
-	(void)queue;
-	(void)m;
-	(void)n;
-	return 0;
 }
 
 static uint16_t transmit(void *queue, struct rte_mbuf **m, uint16_t n)

@@ -15,7 +15,7 @@
 #define PAGE   4096u
 #define SECRET 0x5ec12e7b
 
-static volatile unsigned int variable = SECRET; // of the program: cores have it
+static volatile unsigned int variable = SECRET; // data of the program, which every core has
 static char maps[1 << 20];                      // /proc/self/smaps
 
 // Whether a core has the mapping of an address; without memory of the C library.
