@@ -207,8 +207,7 @@ static double kernel_run(struct side *s, bool nowhere)
 					      : steps[burst % STEPS].reply ? HOST_WAN
 									   : HOST_LAN;
 
-		kernel_hosts_send(s->hosts, host, batch_frame(&s->batch, burst * BURST),
-			s->batch.stride, FRAME_MIN);
+		kernel_hosts_send(s->hosts, host, &s->batch, burst * BURST);
 	}
 	kernel_hosts_wait(s->hosts);
 	return (double)(rte_rdtsc_precise() - from) / N;

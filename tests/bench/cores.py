@@ -69,8 +69,8 @@ class Model:
         return self.mpps(load, cores, even) * self.octets(load) * 8 / 1000
 
     def cores(self, load, gbps):
-        """The fewest that carry it."""
-        return next(n for n in range(1, 1025) if self.gbps(load, n) >= gbps)
+        """The fewest that carry it; with workers that slow each other down as on a machine with other load, there may be none."""
+        return next((n for n in range(1, 1025) if self.gbps(load, n) >= gbps), "none")
 
 
 def tables(folder):

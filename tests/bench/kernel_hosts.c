@@ -83,14 +83,14 @@ void kernel_hosts_free(struct kernel_hosts *h)
 	free(h);
 }
 
-void kernel_hosts_send(struct kernel_hosts *h, enum kernel_host host, const uint8_t *frame,
-	uint32_t stride, uint16_t len)
+void kernel_hosts_send(
+	struct kernel_hosts *h, enum kernel_host host, const struct batch *b, unsigned int first)
 {
 	struct iovec at[KERNEL_HOSTS_BURST];
 	struct mmsghdr message[KERNEL_HOSTS_BURST] = {0};
 
 	for (unsigned int i = 0; i < KERNEL_HOSTS_BURST; i++) {
-		at[i] = (struct iovec){(void *)(frame + (size_t)i * stride), len};
+		at[i] = (struct iovec){batch_frame(b, first + i), b->len[first + i]};
 		message[i].msg_hdr.msg_iov = &at[i];
 		message[i].msg_hdr.msg_iovlen = 1;
 	}

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "batch.h"
+
 #define KERNEL_HOSTS_BURST 32
 
 // Their interfaces. Frames from the last one are dropped where they arrive.
@@ -16,9 +18,9 @@ struct kernel_hosts;
 struct kernel_hosts *kernel_hosts_new(const char *names);
 void kernel_hosts_free(struct kernel_hosts *h); // NULL is allowed
 
-// Sends a burst of frames of len octets, one each stride octets.
-void kernel_hosts_send(struct kernel_hosts *h, enum kernel_host host, const uint8_t *frame,
-	uint32_t stride, uint16_t len);
+// Sends a burst of the batch's frames, from the first one on.
+void kernel_hosts_send(
+	struct kernel_hosts *h, enum kernel_host host, const struct batch *b, unsigned int first);
 
 // Waits until all frames sent from LAN and WAN have arrived at the other one, or none has for a
 // while.

@@ -27,14 +27,6 @@ def rows_read(path):
         return rows_of(file.read())
 
 
-def rows_fastest(rows):
-    """Those of secgw/run by (dir, size): AES-128-GCM, one SA, the fastest engine of both, the newest DPDK."""
-    newest = max((row["dpdk"] for row in rows), key=lambda release: [int(part) for part in release.split(".")])
-    return {(row["dir"], row["size"]): row for row in rows
-            if row["dpdk"] == newest and row["hugepages"] and row["sas"] == 1
-            and (row["alg"], row["engine"]) == ("aes-128-gcm", "ipsec_mb")}
-
-
 def rows_simple(rows):
     """Those of bench_pass with one SA and 1000 flows in bursts of 32 on one core, by (alg, engine, dir), then size."""
     simple = {}
