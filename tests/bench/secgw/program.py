@@ -5,20 +5,13 @@ import glob
 import os
 import platform
 import shlex
-import subprocess
 import sys
 
+from beside import ROOT, output
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.abspath(os.path.join(HERE, "../../.."))
 WORK = os.path.join(ROOT, "build/secgw")
 PROGRAM = os.path.join(WORK, "ipsec-secgw")
-
-
-def output(command, **options):
-    r = subprocess.run(command, capture_output=True, text=True, check=False, **options)
-    if r.returncode != 0:
-        sys.exit(f"{' '.join(command)}: status {r.returncode}\n{r.stdout[-2000:]}{r.stderr[-2000:]}")
-    return r.stdout
 
 
 def source():
