@@ -147,6 +147,27 @@ def secgw(rows):
            f" Of {sum(r['pairs'] for r in rows)} pairs of runs, {disturbed} were disturbed.")
 
 
+def vpp(rows):
+    """Of each of VPP's modes."""
+    most = 0.9
+    versions = {(r["version"], r["ipsec_mb"], r["hugepages"], r["vector"]) for r in rows}
+    for version, ipsec_mb, hugepages, vector in sorted(versions):
+        yield (f"VPP {version}, ipsec-mb {ipsec_mb}, {'hugepages' if hugepages else 'pages of 4 kB'}, VPP in vectors of {vector:.0f}"
+               f" packets. **Bold**: the goal of {most:.2f} is missed.")
+        yield ""
+    for mode in dict.fromkeys(r["mode"] for r in rows):
+        yield from head(f"`{mode}`, VPP / Culvert: ratio", "SAs", *map(str, SIZES))
+        lines = {}
+        for r in (r for r in rows if r["mode"] == mode):
+            ratio = f"{r['ratio']:.2f}" if r["ratio"] <= most else f"**{r['ratio']:.2f}**"
+            lines.setdefault((r["alg"], r["dir"], r["sas"]), {})[r["size"]] = f"{r['vpp']:.0f} / {r['culvert']:.0f}: {ratio}"
+        for (alg, direction, n), cells in lines.items():
+            yield line(f"{NAMES[alg]}, {direction}", f"{n:,}", *(cells.get(size, NO_ROW) for size in SIZES))
+        yield ""
+    disturbed = sum(r["disturbed"] for r in rows)
+    yield f"Of {sum(r['pairs'] for r in rows)} pairs of runs, {disturbed} were disturbed."
+
+
 def stages(rows):
     names = [name for name in STAGES if any(name in r["stages"] for r in rows)]
     yield from head("", "SAs", *(f"`{name}`" for name in names))
