@@ -126,6 +126,10 @@ def secgw(rows):
     def with_what(r):
         return r["dpdk"], r["ipsec_mb"], r["hugepages"]
 
+    def ratios(of):
+        found = [r["ratio"] for r in rows if r["hugepages"] and of(r["sas"])]
+        return f"{min(found):.2f} to {max(found):.2f}"
+
     for this in dict.fromkeys(map(with_what, rows)):
         dpdk, ipsec_mb, hugepages = this
         yield f"DPDK {dpdk}, ipsec-mb {ipsec_mb}, {'hugepages' if hugepages else 'pages of 4 kB'}:"
@@ -137,10 +141,6 @@ def secgw(rows):
                 cells = {r["size"]: f"{r['secgw']:.0f} / {r['culvert']:.0f}: {r['ratio']:.2f}" for r in found}
                 yield line(point(found[0]), f"{n:,}", *(cells.get(size, NO_ROW) for size in SIZES))
         yield ""
-    def ratios(of):
-        found = [r["ratio"] for r in rows if r["hugepages"] and of(r["sas"])]
-        return f"{min(found):.2f} to {max(found):.2f}"
-
     disturbed = sum(r["disturbed"] for r in rows)
     yield (f"With hugepages and one SA Culvert needs {ratios(lambda n: n == 1)} of its cycles, by algorithm, engine,"
            f" direction and size; with 1,000 and 10,000 SAs {ratios(lambda n: n > 1)}."
