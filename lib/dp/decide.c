@@ -40,6 +40,7 @@ static struct flow_decision decision_of(const struct worker *w, const struct pkt
 		.by = w->by,
 		.egress = egress_of(w, p),
 		.ingress = ingress_of(w, p),
+		.mark = w->snapshot->flow_generation,
 	};
 }
 
@@ -101,11 +102,12 @@ enum drop decide_invalid(struct worker *w, struct pkt *p, struct flow_pkt *fp, e
 	return evaluate(w, p, fp, &found, NULL, RULE_INVALID);
 }
 
-static enum drop begin_flow(struct worker *w, struct pkt *p, struct flow_pkt *fp, struct flow **f)
+static enum drop begin_flow(struct worker *w, struct pkt *p, struct flow_pkt *fp,
+	const struct flow_decision *decision, struct flow **f)
 {
 	const struct flow_translation *translation = translate_of(w);
-	enum drop d =
-		flow_insert(w->flows, w->id, fp, translation, worker_holder(w, p), w->now_ms, f);
+	enum drop d = flow_insert(
+		w->flows, w->id, fp, translation, worker_holder(w, p), w->now_ms, decision, f);
 
 	if (unlikely(d == FLOW_EXISTS))
 		return translate_fits(w, fp, *f) ? DROP_NONE : STALE;
@@ -130,7 +132,7 @@ enum drop decide_new_flow(struct worker *w, struct pkt *p, struct flow_pkt *fp,
 	if (d != DROP_NONE)
 		return d;
 	decision = decision_of(w, p);
-	d = begin_flow(w, p, fp, f);
+	d = begin_flow(w, p, fp, &decision, f);
 	if (d == DROP_FLOW_TABLE_FULL || d == DROP_FLOW_SOURCE_LIMIT || d == DROP_NAT_LIMIT ||
 		d == DROP_NAT_PORTS || d == STALE)
 		return d;
@@ -140,7 +142,9 @@ enum drop decide_new_flow(struct worker *w, struct pkt *p, struct flow_pkt *fp,
 		*f = NULL;
 		return decide_invalid(w, p, fp, d);
 	}
-	flow_decision_set(*f, fp->dir, w->snapshot->flow_generation, &decision);
+	// Another worker's flow may have none, or a SYN has made it anew.
+	if (unlikely(flow_decision_generation(*f, fp->dir) != w->snapshot->flow_generation))
+		flow_decision_set(*f, fp->dir, w->snapshot->flow_generation, &decision);
 	return DROP_NONE;
 }
 

@@ -239,15 +239,17 @@ struct flow *flow_find(const struct flow_table *t, struct flow_pkt *p);
 // that another worker has just added: FLOW_EXISTS; flow_track() comes next. holder names who has
 // the flow, by a number that stays the same when configurations and SAs change. A holder that has
 // its share replaces a flow of the largest holder, itself included, that is not active.
-// translation: of packets of this end; NULL: none. Returns DROP_NONE, or why there can be none:
-// DROP_CT_INVALID, also if the packet has the ends of a translated flow but not its direction,
-// DROP_ICMP_UNRELATED, DROP_TCP_UNOPENED, DROP_FLOW_SOURCE_LIMIT, DROP_FLOW_TABLE_FULL;
-// DROP_NAT_LIMIT: the source or the holder has as many ports as the translation allows;
-// DROP_NAT_PORTS: another flow has the ends that the translation makes; FLOW_PORT_TAKEN: the same
-// of a port that was chosen, in whose place another one may be.
+// translation: of packets of this end; NULL: none. decision: of packets of its direction, whose
+// mark is the generation, which nobody finds the flow without; NULL: there is none. Returns
+// DROP_NONE, or why there can be none: DROP_CT_INVALID, also if the packet has the ends of a
+// translated flow but not its direction, DROP_ICMP_UNRELATED, DROP_TCP_UNOPENED,
+// DROP_FLOW_SOURCE_LIMIT, DROP_FLOW_TABLE_FULL; DROP_NAT_LIMIT: the source or the holder has as
+// many ports as the translation allows; DROP_NAT_PORTS: another flow has the ends that the
+// translation makes; FLOW_PORT_TAKEN: the same of a port that was chosen, in whose place another
+// one may be.
 enum drop flow_insert(struct flow_table *t, unsigned int worker, struct flow_pkt *p,
 	const struct flow_translation *translation, uint32_t holder, uint32_t now,
-	struct flow **flow);
+	const struct flow_decision *decision, struct flow **flow);
 
 enum flow_ct { FLOW_CT_NEW, FLOW_CT_ESTABLISHED, FLOW_CT_RELATED };
 

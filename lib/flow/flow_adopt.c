@@ -253,7 +253,8 @@ static int insert(struct flow_table *t, struct flow_worker *w, const struct flow
 		return -ENOSPC;
 	if (to != NULL)
 		cells = flow_port_cells(t, p, to, c->holder);
-	rc = flow_entry_add(t, w, p, to, &cells, word_of(c, p->dir), c->holder, 0, now, &place);
+	rc = flow_entry_add(
+		t, w, p, to, &cells, word_of(c, p->dir), c->holder, 0, NULL, now, &place);
 	if (rc < 0)
 		return rc;
 	count(&w->counters.created);

@@ -102,7 +102,28 @@ static struct flow_brief brief_of(const struct flow_key *key, bool v4)
 	return v4 ? flow_brief_of(key) : FLOW_BRIEF_V6;
 }
 
-static void entry_init(struct flow *f, const struct flow_pkt *p, uint32_t holder, uint32_t now)
+// Nobody else has the entry yet.
+static void dir_init(struct flow_dir *fd, uint16_t shown, uint32_t now)
+{
+	memset(fd, 0, sizeof(*fd));
+	atomic_store_explicit(&fd->by, (uint64_t)shown << FLOW_SHOWN_SHIFT, memory_order_relaxed);
+	atomic_store_explicit(&fd->seen, now, memory_order_relaxed);
+}
+
+// The same: as flow_decision_set(), without its atomic operations.
+static void dir_decide(struct flow_dir *fd, const struct flow_decision *d)
+{
+	const uint64_t by = atomic_load_explicit(&fd->by, memory_order_relaxed);
+
+	atomic_store_explicit(&fd->mark, d->mark, memory_order_relaxed);
+	atomic_store_explicit(&fd->by, by | d->by.all, memory_order_relaxed);
+	atomic_store_explicit(&fd->egress, d->egress, memory_order_relaxed);
+	atomic_store_explicit(&fd->ingress, d->ingress, memory_order_relaxed);
+}
+
+// All but the word, without which the entry is in no list.
+static void entry_init(struct flow *f, const struct flow_pkt *p, uint32_t word, uint32_t holder,
+	const struct flow_decision *decision, uint32_t now)
 {
 	const struct flow_brief brief = brief_of(&p->key, p->v4);
 
@@ -110,10 +131,11 @@ static void entry_init(struct flow *f, const struct flow_pkt *p, uint32_t holder
 	memset(f->tcp, 0, sizeof(f->tcp));
 	memset(f->scale, 0, sizeof(f->scale));
 	for (unsigned int dir = 0; dir < 2; dir++) {
-		memset(&f->dir[dir], 0, sizeof(f->dir[dir]));
+		dir_init(&f->dir[dir], flow_word_copy(word, dir), now);
 		f->dir[dir].key = brief;
-		atomic_store_explicit(&f->dir[dir].seen, now, memory_order_relaxed);
 	}
+	if (decision != NULL)
+		dir_decide(&f->dir[p->dir], decision);
 	memset(f->syn, 0, sizeof(f->syn));
 	f->reported = 0;
 	store(&f->repeated, 0);
@@ -161,13 +183,9 @@ static void entry_translate(struct flow_table *t, const struct flow_worker *w, s
 }
 
 // Makes the entry live: its word is complete before a look-up finds it.
-static void entry_begin(struct flow *f, uint32_t word)
+static inline void entry_begin(struct flow *f, uint32_t word)
 {
 	atomic_store_explicit(&f->word, word, memory_order_release);
-	for (unsigned int dir = 0; dir < 2; dir++) // nobody else has it yet
-		atomic_store_explicit(&f->dir[dir].by,
-			(uint64_t)flow_word_copy(word, dir) << FLOW_SHOWN_SHIFT,
-			memory_order_relaxed);
 }
 
 // Under the locks: whether there is room for the second key as well.
@@ -228,8 +246,8 @@ static inline void slots_set(
 		bucket_set(s->second, s->nat->hash, second_place(t, f), born);
 }
 
-// Puts an entry into n indexes. Returns as link_entry().
-static __rte_always_inline int link_in(struct flow_table *t, struct flow_index *const x[],
+// Puts an entry into one index or two. Returns as link_entry().
+static __rte_noinline int link_in(struct flow_table *t, struct flow_index *const x[],
 	unsigned int n, struct flow *f, const struct flow_nat *nat, uint32_t word, uint32_t *place)
 {
 	struct locked locked = {.n = 0};
@@ -253,11 +271,27 @@ static __rte_always_inline int link_in(struct flow_table *t, struct flow_index *
 	return rc;
 }
 
-// The same of any flow: in an index, and in the one that replaces it; NULL: none does.
-static __rte_noinline int link_unusual(struct flow_table *t, struct flow_index *const x[2],
-	struct flow *f, const struct flow_nat *nat, uint32_t word, uint32_t *place)
+// The same of a flow of one key in one index, under the lock of the first bucket alone: whoever
+// puts the key into either bucket has that. -EAGAIN: that bucket is well filled, so that the second
+// one is considered.
+static inline int link_first(
+	struct flow_table *t, struct flow_index *x, struct flow *f, uint32_t word, uint32_t *place)
 {
-	return link_in(t, x, x[1] != NULL ? 2 : 1, f, nat, word, place);
+	const struct home home = home_of(x, f->hash);
+	int rc = -EAGAIN;
+
+	bucket_lock(home.first);
+	*place = place_find(t, &home, f->hash, &f->key);
+	if (unlikely(*place != 0)) {
+		rc = -EEXIST;
+	} else if (likely(bucket_fill(home.first) < BUCKET_PREFERRED)) {
+		*place = first_place(t, f);
+		entry_begin(f, word);
+		bucket_set(home.first, f->hash, *place, flow_births(t));
+		rc = 0;
+	}
+	bucket_unlock(home.first);
+	return rc;
 }
 
 // Puts an entry into the table. Returns 0; -EEXIST: there is one with its key by now, at *place;
@@ -267,10 +301,12 @@ static inline int link_entry(struct flow_table *t, struct flow *f, uint32_t word
 	const struct flow_nat *nat = (word & FLOW_TRANSLATED) != 0 ? flow_nat(t, f) : NULL;
 	struct flow_index *oldest = flow_index_oldest(t);
 	struct flow_index *const x[2] = {oldest, flow_index_next(oldest)};
+	int rc = -EAGAIN;
 
 	if (likely(nat == NULL && x[1] == NULL))
-		return link_in(t, x, 1, f, NULL, word, place);
-	return link_unusual(t, x, f, nat, word, place);
+		rc = link_first(t, oldest, f, word, place);
+	return likely(rc != -EAGAIN) ? rc
+				     : link_in(t, x, x[1] != NULL ? 2 : 1, f, nat, word, place);
 }
 
 static bool has_slot(const struct home *home, uint32_t hash, uint32_t place)
@@ -355,7 +391,8 @@ static void birth_count(struct flow_table *t, struct flow_worker *w)
 
 int flow_entry_add(struct flow_table *t, struct flow_worker *w, const struct flow_pkt *p,
 	const struct flow_translation *translation, const struct flow_port_cells *cells,
-	uint32_t word, uint32_t holder, uint64_t held, uint32_t now, uint32_t *place)
+	uint32_t word, uint32_t holder, uint64_t held, const struct flow_decision *decision,
+	uint32_t now, uint32_t *place)
 {
 	const uint64_t holds = FLOW_HELD + FLOW_UNESTABLISHED;
 	uint32_t number = flow_pool_take(t, w);
@@ -368,16 +405,15 @@ int flow_entry_add(struct flow_table *t, struct flow_worker *w, const struct flo
 		flow_holder_subtract(&t->holders, holder, holds);
 		return -ENOMEM;
 	}
-	entry_init(f, p, holder, now);
+	word |= translation != NULL ? FLOW_COUNTED | FLOW_TRANSLATED : FLOW_COUNTED;
+	entry_init(f, p, word, holder, decision, now);
 	flow_dropped_reset(t, f);
-	if (translation != NULL) {
+	if (translation != NULL)
 		entry_translate(t, w, f, p, translation);
-		word |= FLOW_TRANSLATED;
-	}
 	flow_source_add(t, f, word);
 	if (translation != NULL)
 		flow_port_add(cells);
-	rc = link_entry(t, f, word | FLOW_COUNTED, place);
+	rc = link_entry(t, f, word, place);
 	if (rc == 0) {
 		birth_count(t, w);
 		return 0;
@@ -392,7 +428,7 @@ int flow_entry_add(struct flow_table *t, struct flow_worker *w, const struct flo
 
 enum drop flow_insert(struct flow_table *t, unsigned int worker, struct flow_pkt *p,
 	const struct flow_translation *translation, uint32_t holder, uint32_t now,
-	struct flow **flow)
+	const struct flow_decision *decision, struct flow **flow)
 {
 	struct flow_worker *w = &t->worker[worker];
 	uint32_t limit = atomic_load_explicit(&t->source_limit, memory_order_relaxed);
@@ -420,7 +456,8 @@ enum drop flow_insert(struct flow_table *t, unsigned int worker, struct flow_pkt
 
 	if (!flow_may_grow(t, holder) && !flow_evict(t, w, p->hash, holder, now, &held))
 		return flow_refuse(w, DROP_FLOW_TABLE_FULL);
-	rc = flow_entry_add(t, w, p, translation, &cells, word, holder, held, now, &place);
+	rc = flow_entry_add(
+		t, w, p, translation, &cells, word, holder, held, decision, now, &place);
 	own = flow_line(t, place ^ p->dir);
 	*flow = flow_of_dir(own);
 	switch (rc) {

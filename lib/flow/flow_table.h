@@ -334,10 +334,12 @@ bool flow_may_grow(struct flow_table *t, uint32_t holder);
 // flow_insert.c. Takes an entry for the flow that the packet begins, whose word this is, and puts
 // it into the table; its place is *place. cells: of its port. Returns 0; -EEXIST: there is one with
 // its key by now, at *place; -EADDRINUSE: another flow has its second key; -ENOSPC: the buckets are
-// full; -ENOMEM. held: counts that its holder has for it already, of flow_evict().
+// full; -ENOMEM. held: counts that its holder has for it already, of flow_evict(). decision: as of
+// flow_insert().
 int flow_entry_add(struct flow_table *t, struct flow_worker *w, const struct flow_pkt *p,
 	const struct flow_translation *translation, const struct flow_port_cells *cells,
-	uint32_t word, uint32_t holder, uint64_t held, uint32_t now, uint32_t *place);
+	uint32_t word, uint32_t holder, uint64_t held, const struct flow_decision *decision,
+	uint32_t now, uint32_t *place);
 
 // flow_adopt.c. Adopts some of the flows that wait in the inbox, which is there. Worker 0.
 void flow_inbox_take(struct flow_table *t, struct flow_worker *w, uint32_t now);

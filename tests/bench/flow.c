@@ -201,7 +201,7 @@ static uint64_t pass(struct bench *b, unsigned int n, uint64_t *read)
 					 : flow_find(b->t, &p[i]);
 
 		if (unlikely(f == NULL &&
-			     flow_insert(b->t, 0, &p[i], NULL, 0, b->now, &f) != DROP_NONE)) {
+			     flow_insert(b->t, 0, &p[i], NULL, 0, b->now, NULL, &f) != DROP_NONE)) {
 			refused++;
 			continue;
 		}

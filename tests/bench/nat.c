@@ -155,7 +155,7 @@ static void port_use(struct side *s, uint16_t port)
 	fp = flow_pkt_of_frame(s, &p);
 	translation.towards = flow_towards(s->gateway->flows, &fp, &translation.to);
 	if (flow_insert(s->gateway->flows, s->gateway->worker->id, &fp,
-		    s->translates ? &translation : NULL, HOLDER, 0, &f) != DROP_NONE)
+		    s->translates ? &translation : NULL, HOLDER, 0, NULL, &f) != DROP_NONE)
 		die("a port was not used");
 }
 
@@ -329,7 +329,7 @@ static bool fill_one(struct flow_table *t, uint32_t i)
 		port, to.to.dst, to.to.dst_port);
 	flow_lookup_start(t, &fp);
 	to.towards = flow_towards(t, &fp, &to.to);
-	return flow_insert(t, 0, &fp, &to, HOLDER, 0, &f) == DROP_NONE;
+	return flow_insert(t, 0, &fp, &to, HOLDER, 0, NULL, &f) == DROP_NONE;
 }
 
 static struct rte_rcu_qsbr *qsbr_new(void)

@@ -43,7 +43,7 @@ static void flow_ends(unsigned int i)
 
 	flow_lookup_start(desk.flows, &p);
 	assert_int_equal(
-		flow_insert(desk.flows, 0, &p, NULL, 0, (uint32_t)desk_now, &f), DROP_NONE);
+		flow_insert(desk.flows, 0, &p, NULL, 0, (uint32_t)desk_now, NULL, &f), DROP_NONE);
 	flow_count_drop(desk.flows, f, p.dir);
 	assert_int_equal(flow_track_unusual(desk.flows, 0, f, &p, (uint32_t)desk_now), DROP_NONE);
 	flow_remove(desk.flows, 0, f, (uint32_t)desk_now);

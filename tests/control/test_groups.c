@@ -166,7 +166,7 @@ static enum drop begins_with_ack(uint16_t port)
 	struct flow *f;
 
 	flow_lookup_start(desk.flows, &p);
-	return flow_insert(desk.flows, 0, &p, NULL, 0, (uint32_t)desk_now, &f);
+	return flow_insert(desk.flows, 0, &p, NULL, 0, (uint32_t)desk_now, NULL, &f);
 }
 
 // TCP connections without a flow are picked up, for some seconds.

@@ -191,7 +191,7 @@ static struct flow *decided_flow(const char *from, const char *to)
 	flow_lookup_start(desk.flows, &p);
 	f = flow_find(desk.flows, &p);
 	if (f == NULL)
-		assert_int_equal(flow_insert(desk.flows, 0, &p, NULL, 0, 1, &f), DROP_NONE);
+		assert_int_equal(flow_insert(desk.flows, 0, &p, NULL, 0, 1, NULL, &f), DROP_NONE);
 	flow_decision_set(f, 0, desk_flow_generation(), &d);
 	return f;
 }

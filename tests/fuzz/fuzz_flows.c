@@ -152,7 +152,7 @@ static struct flow *own_flow(void)
 	ip_addr_parse(&b, SERVER);
 	flow_pkt_set_ends(&p, a, RTE_BE16(OWN_PORT), b, RTE_BE16(53));
 	flow_lookup_start(g->flows, &p);
-	assert_true(flow_insert(g->flows, 0, &p, NULL, 0, now_ms, &f) == DROP_NONE);
+	assert_true(flow_insert(g->flows, 0, &p, NULL, 0, now_ms, NULL, &f) == DROP_NONE);
 	return f;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entries with two keys: link_entry() and flow_unlink() of flow_insert.c, with all locks of
-// buckets. Two workers insert translated flows with an equal first or second key, or that share a
-// bucket, while a third removes a flow or looks one up. Proves for all interleavings: of equal keys
+// Entries with one key or two: link_entry() and flow_unlink() of flow_insert.c, with all locks of
+// buckets. Two workers insert flows with an equal first or second key, or that share a bucket,
+// while a third removes a flow or looks one up. Proves for all interleavings: of equal keys
 // one is in the table, a flow in the table is found by each of its keys once, one that is not has
 // no slot, and no look-up by a second key returns a flow that does not have it.
 #include "flow_insert.c"
@@ -25,10 +25,12 @@ struct scenario {
 		enum act act;
 		uint8_t flow;
 	} thread[EXPLORE_THREADS];
+	bool single; // no flow has a second key; the bucket of keys 1 and 7 is almost well filled
 };
 
 // The same first key; the same second key; a second key that is being given up; second keys that
-// share a bucket, which is the first of both, or not. The same while the table grows.
+// share a bucket, which is the first of both, or not. The same while the table grows. One key each:
+// while the third is there, the first bucket is well filled, and the other may be chosen.
 static const struct scenario scenarios[] = {
 	{{1, 1, 2}, {4, 5, 6}, {false}, false, false, {{INSERT, 0}, {INSERT, 1}, {FIND, 0}}},
 	{{1, 2, 3}, {4, 4, 6}, {false}, false, false, {{INSERT, 0}, {INSERT, 1}, {FIND, 0}}},
@@ -48,6 +50,8 @@ static const struct scenario scenarios[] = {
 		{{INSERT, 0}, {COPY, 2}, {NOTHING, 0}}},
 	{{1, 2, 3}, {4, 5, 4}, {false, false, true}, false, true,
 		{{INSERT, 0}, {NOTHING, 0}, {REMOVE, 2}}},
+	{{1, 1, 7}, {4, 5, 6}, {false, false, true}, false, false,
+		{{INSERT, 0}, {INSERT, 1}, {REMOVE, 2}}, .single = true},
 };
 
 union buckets {
@@ -87,20 +91,22 @@ static struct flow_key key_of(unsigned int number)
 	return key;
 }
 
-// Of keys 1 to 6: their buckets are 0 and 1, 2 and 3, 4 and 5, 6 and 7, 7 and 0, 6 and 5.
+// Of keys 1 to 7: their buckets are 0 and 1, 2 and 3, 4 and 5, 6 and 7, 7 and 0, 6 and 5, 0 and
+// another one.
 static uint32_t hash_of(unsigned int number)
 {
-	static const uint32_t hash[] = {
-		0, 0x00009010, 0x4000d020, 0x80002030, 0xc0006040, 0xe0006050, 0xc0004060};
+	static const uint32_t hash[] = {0, 0x00009010, 0x4000d020, 0x80002030, 0xc0006040,
+		0xe0006050, 0xc0004060, 0x00004070};
 
 	return hash[number];
 }
 
-static void insert(unsigned int i)
+static void insert(const struct scenario *s, unsigned int i)
 {
+	const uint32_t word = s->single ? 1 : FLOW_TRANSLATED | 1;
 	uint32_t place;
 
-	model->inserted[i] = link_entry(table, &model->flow[i], FLOW_TRANSLATED | 1, &place) == 0;
+	model->inserted[i] = link_entry(table, &model->flow[i], word, &place) == 0;
 }
 
 static void find_second(unsigned int i)
@@ -142,9 +148,11 @@ void model_setup(unsigned int scenario)
 	}
 	for (unsigned int i = 0; s->filled && i < BUCKET_PREFERRED; i++)
 		model->now.bucket[6].tag[i] = 0xffffffff;
+	for (unsigned int i = 0; s->single && i < BUCKET_PREFERRED - 1; i++)
+		model->now.bucket[0].tag[i] = 0xffffffff;
 	for (unsigned int i = 0; i < FLOWS; i++)
 		if (s->before[i])
-			insert(i);
+			insert(s, i);
 	if (s->grows)
 		model->now.index.next = &model->next.index;
 }
@@ -155,7 +163,7 @@ void model_thread(unsigned int scenario, unsigned int thread)
 
 	switch (scenarios[scenario].thread[thread].act) {
 	case INSERT:
-		insert(i);
+		insert(&scenarios[scenario], i);
 		break;
 	case REMOVE:
 		model->removed[i] +=
@@ -201,22 +209,24 @@ static bool is_copied(const struct scenario *s, unsigned int i)
 void model_end(unsigned int scenario)
 {
 	const struct scenario *s = &scenarios[scenario];
+	const unsigned int keys = s->single ? 1 : 2;
 
 	for (unsigned int b = 0; b < BUCKETS; b++)
 		explore_assert(!model->now.bucket[b].locked && !model->next.bucket[b].locked);
 	for (unsigned int i = 0; i < FLOWS; i++) {
 		const bool in = model->inserted[i] && model->removed[i] == 0;
 
-		explore_assert(model->removed[i] <= 1 && slots_of(&model->now, i) == (in ? 2 : 0));
+		explore_assert(
+			model->removed[i] <= 1 && slots_of(&model->now, i) == (in ? keys : 0));
 		if (s->grows && (!in || !s->before[i] || is_copied(s, i)))
-			explore_assert(slots_of(&model->next, i) == (in ? 2 : 0));
+			explore_assert(slots_of(&model->next, i) == (in ? keys : 0));
 		for (unsigned int k = 0; in && k < i; k++)
 			if (model->inserted[k] && model->removed[k] == 0)
 				explore_assert(
 					s->first[k] != s->first[i] && s->second[k] != s->second[i]);
 	}
 	// Of two with an equal key, one is.
-	if (s->thread[1].act == INSERT && !s->before[2] &&
+	if (s->thread[1].act == INSERT && (!s->before[2] || s->single) &&
 		(s->first[0] == s->first[1] || s->second[0] == s->second[1]))
 		explore_assert(model->inserted[0] + model->inserted[1] == 1);
 }

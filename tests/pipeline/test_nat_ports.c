@@ -121,7 +121,8 @@ static void fill_block(struct gateway *g, uint16_t first)
 		t.to.src_port = rte_cpu_to_be_16((uint16_t)(first + i));
 		flow_pkt_set_ends(&p, client, t.to.src_port, other, t.to.dst_port);
 		flow_lookup_start(g->flows, &p);
-		assert_int_equal(flow_insert(g->flows, g->w->id, &p, &t, 0, 0, &f), DROP_NONE);
+		assert_int_equal(
+			flow_insert(g->flows, g->w->id, &p, &t, 0, 0, NULL, &f), DROP_NONE);
 	}
 	assert_true(flow_port_block_is_full(g->flows, t.towards, first / FLOW_PORT_BLOCK));
 }

@@ -176,7 +176,8 @@ enum drop flows_pass(struct flows *s, unsigned int worker, const struct flow_pkt
 	flow_lookup_start(s->t, &hashed);
 	*flow = flow_find(s->t, &hashed);
 	if (*flow == NULL) {
-		enum drop reason = flow_insert(s->t, worker, &hashed, NULL, s->holder, now, flow);
+		enum drop reason =
+			flow_insert(s->t, worker, &hashed, NULL, s->holder, now, NULL, flow);
 
 		if (reason != DROP_NONE && reason != FLOW_EXISTS)
 			return reason;

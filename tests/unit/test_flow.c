@@ -34,7 +34,7 @@ static void test_burst(void **state)
 			assert_ptr_equal(g[i], i < n ? f[i] : NULL);
 	}
 	// An insertion finds an existing entry.
-	assert_int_equal(flow_insert(s.t, 0, &p[0], NULL, 0, 1, &made), FLOW_EXISTS);
+	assert_int_equal(flow_insert(s.t, 0, &p[0], NULL, 0, 1, NULL, &made), FLOW_EXISTS);
 	assert_ptr_equal(made, f[0]);
 	assert_int_equal(flow_count(s.t), FLOW_BURST_MAX / 4);
 	flow_remove(s.t, 0, f[0], 0);
@@ -105,6 +105,38 @@ static void test_decision(void **state)
 	assert_false(flow_decision_get(f, 0, 2, &out));
 	flow_decision_set(f, 0, 2, &in);
 	assert_true(flow_decision_get(f, 0, 2, &out));
+	flows_fini(&s);
+}
+
+// A flow that begins with a decision has it for that direction alone; one that is there keeps its
+// own.
+static void test_begins_decided(void **state)
+{
+	const struct flow_decision d = {
+		.by = {{.in = 1, .out = 2, .rule = 3}}, .egress = 32, .ingress = 4, .mark = 7};
+	struct flow_decision other = d, found;
+	struct flows s;
+	struct flow *f;
+
+	(void)state;
+	flows_init(&s, 100, 1, NULL);
+	for (unsigned int dir = 0; dir < 2; dir++) {
+		struct flow_pkt p =
+			dir == 0 ? pkt_udp(HOST_A, 1, HOST_B, 2) : pkt_udp(HOST_B, 3, HOST_A, 4);
+
+		flow_lookup_start(s.t, &p);
+		assert_int_equal(flow_insert(s.t, 0, &p, NULL, 0, 0, &d, &f), DROP_NONE);
+		assert_true(flow_decision_get(f, p.dir, 7, &found));
+		assert_memory_equal(&d, &found, offsetof(struct flow_decision, shown));
+		assert_int_equal(found.shown & FLOW_SETTLED, FLOW_SETTLED);
+		assert_false(flow_decision_get(f, p.dir, 8, &found));
+		assert_int_equal(flow_decision_generation(f, !p.dir), 0);
+		assert_int_equal(flow_word_shown(f, !p.dir) & FLOW_SETTLED, 0);
+		other.ingress = 5;
+		assert_int_equal(flow_insert(s.t, 0, &p, NULL, 0, 0, &other, &f), FLOW_EXISTS);
+		assert_true(flow_decision_get(f, p.dir, 7, &found));
+		assert_int_equal(found.ingress, 4);
+	}
 	flows_fini(&s);
 }
 
@@ -217,7 +249,7 @@ static void test_grace(void **state)
 	assert_int_equal(flow_word(f), FLOW_FREE);
 	p = pkt_udp(HOST_A, 3, HOST_B, 4);
 	flow_lookup_start(s.t, &p);
-	assert_int_equal(flow_insert(s.t, 0, &p, NULL, 0, 0, &g), DROP_NONE);
+	assert_int_equal(flow_insert(s.t, 0, &p, NULL, 0, 0, NULL, &g), DROP_NONE);
 	assert_ptr_equal(g, f);
 	flows_fini(&s);
 }
@@ -430,6 +462,7 @@ int main(void)
 		cmocka_unit_test(test_burst),
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_decision),
+		cmocka_unit_test(test_begins_decided),
 		cmocka_unit_test(test_timeouts),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_configure),

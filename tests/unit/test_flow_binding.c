@@ -35,7 +35,7 @@ static void test_records(void **state)
 	for (unsigned int i = 0; i < FLOW_BINDINGS / 2 + 2; i++) {
 		translation.logged = i > 0;
 		flow_lookup_start(s.t, &p);
-		assert_int_equal(flow_insert(s.t, 0, &p, &translation, 0, i, &f), DROP_NONE);
+		assert_int_equal(flow_insert(s.t, 0, &p, &translation, 0, i, NULL, &f), DROP_NONE);
 		flow_remove(s.t, 0, f, i + 1);
 		flows_round(&s, i);
 	}
@@ -74,7 +74,8 @@ static void test_numbers_of_bindings(void **state)
 		struct flow_pkt p = pkt_udp(HOST_A, (uint16_t)(1000 + i), HOST_B, 53);
 
 		flow_lookup_start(s.t, &p);
-		assert_int_equal(flow_insert(s.t, i / 2, &p, &translation, 0, 0, &f[i / 2][i % 2]),
+		assert_int_equal(
+			flow_insert(s.t, i / 2, &p, &translation, 0, 0, NULL, &f[i / 2][i % 2]),
 			DROP_NONE);
 		assert_true(flow_binding_next(s.t, i / 2, &begin[i / 2][i % 2]));
 	}
@@ -108,7 +109,7 @@ static void test_record_of_a_reopened_flow(void **state)
 	(void)state;
 	init(&s, 1);
 	flow_lookup_start(s.t, &syn);
-	assert_int_equal(flow_insert(s.t, 0, &syn, &translation, 0, 0, &f), DROP_NONE);
+	assert_int_equal(flow_insert(s.t, 0, &syn, &translation, 0, 0, NULL, &f), DROP_NONE);
 	assert_int_equal(flows_pass(&s, 0, &syn, 0, &same), DROP_NONE);
 	assert_int_equal(flows_pass(&s, 0, &reset, 1, &same), DROP_NONE);
 	assert_int_equal(flows_pass(&s, 0, &again, 2, &same), DROP_NONE);

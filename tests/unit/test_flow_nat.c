@@ -33,7 +33,7 @@ static enum drop insert_by(struct flows *s, uint16_t source_rule, struct flow_pk
 		.to = *to, .rule = {7, source_rule}, .towards = flow_towards(s->t, p, to)};
 
 	flow_lookup_start(s->t, p);
-	return flow_insert(s->t, 0, p, &translation, 0, 0, f);
+	return flow_insert(s->t, 0, p, &translation, 0, 0, NULL, f);
 }
 
 static enum drop insert(
@@ -83,9 +83,9 @@ static void test_keys(void **state)
 		assert_null(find(&s, &back));
 		assert_null(find(&s, &own));
 		flow_lookup_start(s.t, &back);
-		assert_int_equal(flow_insert(s.t, 0, &back, NULL, 0, 0, &g), DROP_CT_INVALID);
+		assert_int_equal(flow_insert(s.t, 0, &back, NULL, 0, 0, NULL, &g), DROP_CT_INVALID);
 		flow_lookup_start(s.t, &own);
-		assert_int_equal(flow_insert(s.t, 0, &own, NULL, 0, 0, &g), DROP_CT_INVALID);
+		assert_int_equal(flow_insert(s.t, 0, &own, NULL, 0, 0, NULL, &g), DROP_CT_INVALID);
 		flow_remove(s.t, 0, f, 0);
 		assert_null(find(&s, &p));
 		assert_null(find(&s, &reply));
@@ -110,7 +110,7 @@ static void test_ends_are_used_once(void **state)
 	assert_int_equal(flow_count(s.t), 1);
 	// An untranslated flow has them already.
 	flow_lookup_start(s.t, &c);
-	assert_int_equal(flow_insert(s.t, 0, &c, NULL, 0, 0, &g), DROP_NONE);
+	assert_int_equal(flow_insert(s.t, 0, &c, NULL, 0, 0, NULL, &g), DROP_NONE);
 	assert_int_equal(insert(&s, &b, &of_c, &g), FLOW_PORT_TAKEN);
 	// Of two first packets of one flow the second finds the flow of the first.
 	assert_int_equal(insert(&s, &a, &of_c, &g), FLOW_EXISTS);

@@ -37,7 +37,7 @@ static void test_ports_of_a_reopened_flow(void **state)
 	translation.towards = flow_towards(s.t, &syn, &translation.to);
 	client = &syn.key.addr[syn.dir];
 	server = &syn.key.addr[!syn.dir];
-	assert_int_equal(flow_insert(s.t, 0, &syn, &translation, 0, 0, &f), DROP_NONE);
+	assert_int_equal(flow_insert(s.t, 0, &syn, &translation, 0, 0, NULL, &f), DROP_NONE);
 	assert_int_equal(flows_pass(&s, 0, &syn, 0, &same), DROP_NONE);
 	assert_int_equal(flows_pass(&s, 0, &reset, 1, &same), DROP_NONE);
 	assert_int_equal(flows_pass(&s, 0, &again, 2, &same), DROP_NONE);
@@ -72,7 +72,7 @@ static uint32_t fill(struct flows *s, uint32_t n, enum kind kind)
 		flow_lookup_start(s->t, &p);
 		if (kind != OWN_PORT)
 			translation.towards = flow_towards(s->t, &p, &translation.to);
-		if (flow_insert(s->t, 0, &p, &translation, s->holder, 0, &f) != DROP_NONE)
+		if (flow_insert(s->t, 0, &p, &translation, s->holder, 0, NULL, &f) != DROP_NONE)
 			continue;
 		made++;
 		assert_int_equal(flows_pass(s, 0, &p, 0, &f), DROP_NONE);

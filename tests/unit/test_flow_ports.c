@@ -65,7 +65,7 @@ static bool begin_with(struct side *w, struct flow_pkt *p, unsigned int server, 
 	struct held *h = &w->held[w->n];
 
 	translation.towards = flow_towards(s.t, p, &translation.to);
-	if (flow_insert(s.t, w->worker, p, &translation, 0, 0, &h->f) != DROP_NONE)
+	if (flow_insert(s.t, w->worker, p, &translation, 0, 0, NULL, &h->f) != DROP_NONE)
 		return false;
 	h->server = server;
 	h->port = port;
@@ -161,7 +161,7 @@ static void give_all(unsigned int server)
 		struct flow_translation translation = {.to = ends_to(server, (uint16_t)port)};
 
 		flow_lookup_start(s.t, &p);
-		assert_int_equal(flow_insert(s.t, 0, &p, &translation, 0, 0, &f), DROP_NONE);
+		assert_int_equal(flow_insert(s.t, 0, &p, &translation, 0, 0, NULL, &f), DROP_NONE);
 	}
 }
 

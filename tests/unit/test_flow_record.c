@@ -226,7 +226,7 @@ static void test_translated(void **state)
 	init(&s, 1);
 	assert_int_equal(flow_table_translate(s.t), 0);
 	flow_lookup_start(s.t, &p);
-	assert_int_equal(flow_insert(s.t, 0, &p, &translation, 0, 0, &f), DROP_NONE);
+	assert_int_equal(flow_insert(s.t, 0, &p, &translation, 0, 0, NULL, &f), DROP_NONE);
 	flow_remove(s.t, 0, f, 0);
 	assert_true(flow_record_next(s.t, 0, &r));
 	assert_true(r.translated);

@@ -60,7 +60,7 @@ static enum drop add(
 	struct flow_pkt p = key_pkt(i);
 
 	flow_lookup_start(s->t, &p);
-	return flow_insert(s->t, worker, &p, i % 4 == 0 ? &translation : NULL, 0, now, f);
+	return flow_insert(s->t, worker, &p, i % 4 == 0 ? &translation : NULL, 0, now, NULL, f);
 }
 
 static struct flow *find(struct flows *s, struct flow_pkt p)
