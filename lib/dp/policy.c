@@ -177,9 +177,8 @@ void policy_search_add(const struct worker *w, const struct pkt *p, struct polic
 		found->in = spd_find_tunnel(w->snapshot->spd, p->sa_in);
 	if (found->in == NULL && policy_is_inbound(w, p)) {
 		const struct ip_view v = pkt_view(p);
-		const struct classifier_key received = classifier_key_of(&v);
 
-		*search_key(s, &found->in) = classifier_key_reversed(&received);
+		*search_key(s, &found->in) = classifier_key_of_reverse(&v);
 	}
 	if (pkt_goes_into_tunnel(p)) {
 		found->out = snapshot_tunnel(w->snapshot, p->nexthop);

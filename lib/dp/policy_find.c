@@ -43,10 +43,9 @@ const struct spd_policy *policy_find_outbound(
 
 const struct spd_policy *policy_find_inbound(const struct snapshot *s, const struct ip_view *packet)
 {
-	struct classifier_key key = classifier_key_of(packet);
+	const struct classifier_key key = classifier_key_of_reverse(packet);
 	const struct spd_policy *found;
 
-	key = classifier_key_reversed(&key);
 	policy_find_each(s, &key, 1, &found);
 	return found;
 }

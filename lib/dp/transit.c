@@ -181,11 +181,11 @@ enum drop transit_slow_begin(
 }
 
 // A packet for which there is a decision by now: an earlier one of its burst has caused it, or its
-// route is in another slot. f: its flow; NULL: it has none. STALE: there is none.
-static enum drop transit_decided(
+// route is in another slot. f: its flow. STALE: there is none.
+static __rte_noinline enum drop transit_decided(
 	struct worker *w, struct pkt *p, struct flow_pkt *fp, struct flow *f)
 {
-	struct flow_dir *own = f != NULL ? &f->dir[fp->dir] : NULL;
+	struct flow_dir *own = &f->dir[fp->dir];
 	struct decided *none = decided_of_policy(w, 0);
 	struct decided_run run[2], *last = run;
 	struct flow_decision decision;
@@ -210,7 +210,7 @@ enum drop transit_slow_path(struct worker *w, struct pkt *p, struct flow_pkt *fp
 
 	if (f != NULL && unlikely(!translate_fits(w, fp, f)))
 		return STALE;
-	d = transit_decided(w, p, fp, f);
+	d = f != NULL ? transit_decided(w, p, fp, f) : STALE;
 	if (d != STALE)
 		return d;
 	trace_note(w, p, TRACE_FLOW_NONE, (struct trace_fact){0});
@@ -242,9 +242,26 @@ static void prefetch_routes(const struct worker *w, const uint8_t place[], uint1
 
 static_assert(2 * RX_BURST_MAX <= ROUTE_PREFETCH_MAX, "both ends of a burst");
 
+// Hashes of packets of a burst that were without a flow: another one with the hash may find the
+// flow that one of them has made. Few others seem to be among them.
+struct hashes {
+	uint64_t bits[4];
+};
+
+// Adds one. Returns whether it has been there.
+static inline bool hashes_add(struct hashes *all, uint32_t hash)
+{
+	uint64_t *word = &all->bits[hash >> 6 & (RTE_DIM(all->bits) - 1)];
+	const uint64_t old = *word, bit = UINT64_C(1) << (hash & 63);
+
+	*word = old | bit;
+	return (old & bit) != 0;
+}
+
 // Slow path of the packets of the burst at these places: their policies are looked up at once.
+// begun: of earlier ones of the burst.
 static __rte_noinline void transit_slow_burst(
-	struct worker *w, struct flow *flows[], uint8_t place[], uint16_t n)
+	struct worker *w, struct flow *flows[], uint8_t place[], uint16_t n, struct hashes *begun)
 {
 	struct policies found[RX_BURST_MAX];
 	struct pkt *p[RX_BURST_MAX];
@@ -279,7 +296,7 @@ static __rte_noinline void transit_slow_burst(
 		struct flow **f = &flows[place[i]];
 		enum drop d;
 
-		if (*f == NULL) // an earlier packet of this burst may have made it
+		if (*f == NULL && unlikely(hashes_add(begun, fp->hash)))
 			*f = flow_find(w->flows, fp);
 		d = transit_slow_path(w, p[i], fp, f, &found[i]);
 		if (unlikely(d == STALE)) // another worker has got a configuration that translates
@@ -335,6 +352,7 @@ void transit_burst(struct worker *w)
 	struct flow *flows[RX_BURST_MAX]; // of slow packets
 	uint8_t slow[RX_BURST_MAX];
 	uint16_t n_slow = 0;
+	struct hashes begun = {{0}};
 	struct burst *b = &w->transit;
 	struct flow_pkt *fp = w->flow_pkt;
 	struct decided_run runs[RX_BURST_MAX + 1], *run = runs;
@@ -355,7 +373,7 @@ void transit_burst(struct worker *w)
 			slow[n_slow++] = (uint8_t)i;
 			if (fp->icmp_error) { // before acknowledgements of the packet that it
 					      // quotes
-				transit_slow_burst(w, flows, slow, n_slow);
+				transit_slow_burst(w, flows, slow, n_slow, &begun);
 				n_slow = 0;
 			}
 			continue;
@@ -375,6 +393,6 @@ void transit_burst(struct worker *w)
 	for (const struct decided_run *r = runs + 1; r <= run; r++)
 		decided_run_count(w, r);
 	if (unlikely(n_slow > 0))
-		transit_slow_burst(w, flows, slow, n_slow);
+		transit_slow_burst(w, flows, slow, n_slow, &begun);
 	b->n = 0;
 }

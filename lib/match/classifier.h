@@ -66,6 +66,12 @@ static inline rte_be32_t acl_sender_port(const struct ip_view *packet)
 		       : RTE_BE32(ACL_PORT_OPAQUE);
 }
 
+static inline rte_be32_t acl_receiver_port(const struct ip_view *packet)
+{
+	return acl_is_icmp(packet->proto) ? RTE_BE32(ACL_PORT_RECEIVER)
+					  : acl_port(packet, packet->dst_port);
+}
+
 // The key of a packet from its headers; ports of the gateway and tunnels are 0.
 static inline struct classifier_key classifier_key_of(const struct ip_view *packet)
 {
@@ -74,8 +80,7 @@ static inline struct classifier_key classifier_key_of(const struct ip_view *pack
 		.source = packet->src,
 		.destination = packet->dst,
 		.source_port = acl_sender_port(packet),
-		.destination_port = acl_is_icmp(packet->proto) ? RTE_BE32(ACL_PORT_RECEIVER)
-							       : acl_port(packet, packet->dst_port),
+		.destination_port = acl_receiver_port(packet),
 	};
 }
 
@@ -92,6 +97,18 @@ static inline struct classifier_key classifier_key_reversed(const struct classif
 		.out = k->in,
 		.tunnel_in = k->tunnel_out,
 		.tunnel_out = k->tunnel_in,
+	};
+}
+
+// The same, directly, of a packet from its headers.
+static inline struct classifier_key classifier_key_of_reverse(const struct ip_view *packet)
+{
+	return (struct classifier_key){
+		.proto = packet->proto,
+		.source = packet->dst,
+		.destination = packet->src,
+		.source_port = acl_receiver_port(packet),
+		.destination_port = acl_sender_port(packet),
 	};
 }
 
