@@ -296,7 +296,8 @@ static __rte_noinline void transit_slow_burst(
 		struct flow **f = &flows[place[i]];
 		enum drop d;
 
-		if (*f == NULL && unlikely(hashes_add(begun, fp->hash)))
+		// Reversed: host_admit() has found one.
+		if (*f == NULL && (unlikely(hashes_add(begun, fp->hash)) || fp->reversed))
 			*f = flow_find(w->flows, fp);
 		d = transit_slow_path(w, p[i], fp, f, &found[i]);
 		if (unlikely(d == STALE)) // another worker has got a configuration that translates
@@ -320,13 +321,12 @@ static __rte_noinline void transit_unparsable(struct worker *w, struct pkt *p, e
 		pkt_drop(w, p, d);
 }
 
-// Reads the headers of the packets, and starts the lookups of their flows. Packets that cannot be
-// parsed leave the burst.
+// Reads the headers of the packets, and starts the lookups of their flows in the index. Packets
+// that cannot be parsed leave the burst.
 static __rte_always_inline void read_headers(
-	struct worker *w, struct burst *b, union flow_place place[])
+	struct worker *w, struct burst *b, struct flow_index *x, union flow_place place[])
 {
 	const struct flow_table *t = w->flows;
-	struct flow_index *x = flow_index(t);
 	struct flow_pkt *fp = w->flow_pkt;
 	struct pkt **kept = b->p;
 
@@ -357,12 +357,13 @@ void transit_burst(struct worker *w)
 	struct flow_pkt *fp = w->flow_pkt;
 	struct decided_run runs[RX_BURST_MAX + 1], *run = runs;
 	struct decided *none = decided_of_policy(w, 0);
+	struct flow_index *x = flow_index(w->flows); // of the whole burst
 	unsigned int n;
 
 	*run = (struct decided_run){.packets = 0}; // no policy decided about it
-	read_headers(w, b, place);
+	read_headers(w, b, x, place);
 	n = b->n;
-	flow_find_burst(w->flows, w->flow_pkt, place, n);
+	flow_find_burst(w->flows, x, w->flow_pkt, place, n);
 	for (unsigned int i = 0; i < n; i++, fp++) {
 		struct pkt *p = b->p[i];
 		struct flow_dir *own = place[i].own;

@@ -10,9 +10,10 @@
 // A worker's pass over a burst:
 //
 //	for each packet: flow_lookup_read() of flow_lookup.h, which reads its headers
-//	flow_find_burst(t, p, place, n);
+//	flow_find_burst(t, x, p, place, n); // x: flow_index() since before the first packet
 //	for each packet: if (!flow_is_of_packet()) // of flow_lookup.h
-//		flow_find(), as an earlier packet may have made it, or flow_insert()
+//		flow_find(), if an earlier packet may have made it, or flow_insert() with the
+//		decision of the slow path
 //		then flow_decision_get() and flow_track() of flow_track.h; without a decision
 //		flow_track() first, then the slow path and flow_decision_set()
 //	flow_tick()
@@ -30,6 +31,7 @@
 #include "flow_pkt.h"
 #include "flow_region.h"
 
+struct flow_index;
 struct flow_table;
 
 #define FLOW_WORKERS_MAX  64
@@ -223,8 +225,9 @@ union flow_place flow_lookup_start(const struct flow_table *t, struct flow_pkt *
 void flow_insert_prefetch(const struct flow_table *t, const struct flow_pkt *p);
 
 // Finds, for n packets whose lookups are started, flows with their hashes, and prefetches the lines
-// that flow_is_of_packet(), flow_decision_get() and flow_track() read.
-void flow_find_burst(const struct flow_table *t, const struct flow_pkt p[],
+// that flow_is_of_packet(), flow_decision_get() and flow_track() read. x: the index in which the
+// lookups were started: a flow may be in its second bucket there, and in its first one of the next.
+void flow_find_burst(const struct flow_table *t, struct flow_index *x, const struct flow_pkt p[],
 	union flow_place place[], unsigned int n);
 
 // The flow of one packet, after flow_lookup_start(), or NULL. Sets the packet's direction to that

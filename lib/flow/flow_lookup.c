@@ -6,13 +6,13 @@ union flow_place flow_lookup_start(const struct flow_table *t, struct flow_pkt *
 	return flow_lookup_hashed(flow_index(t), p, flow_hash_key(t, &p->key, p->v4));
 }
 
-enum drop flow_lookup_read_unusual(const struct flow_table *t, struct flow_pkt *p, const void *ip,
-	const struct ip_layout *at, union flow_place *place)
+enum drop flow_lookup_read_unusual(const struct flow_table *t, struct flow_index *x,
+	struct flow_pkt *p, const void *ip, const struct ip_layout *at, union flow_place *place)
 {
 	enum drop d = flow_pkt_read(p, ip, at);
 
 	if (d == DROP_NONE)
-		*place = flow_lookup_start(t, p);
+		*place = flow_lookup_hashed(x, p, flow_hash_key(t, &p->key, p->v4));
 	return d;
 }
 
@@ -53,10 +53,9 @@ static __rte_always_inline void lines_load(
 	}
 }
 
-void flow_find_burst(const struct flow_table *t, const struct flow_pkt p[],
+void flow_find_burst(const struct flow_table *t, struct flow_index *x, const struct flow_pkt p[],
 	union flow_place place[], unsigned int n)
 {
-	struct flow_index *x = flow_index(t);
 	uint8_t late[FLOW_BURST_MAX];
 	unsigned int n_late = 0;
 

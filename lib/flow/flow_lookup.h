@@ -38,8 +38,8 @@ static __rte_always_inline union flow_place flow_lookup_hashed(
 
 // For flow_lookup_read() alone: packets that are neither TCP nor UDP, or that have options or
 // extension headers.
-enum drop flow_lookup_read_unusual(const struct flow_table *t, struct flow_pkt *p, const void *ip,
-	const struct ip_layout *at, union flow_place *place);
+enum drop flow_lookup_read_unusual(const struct flow_table *t, struct flow_index *x,
+	struct flow_pkt *p, const void *ip, const struct ip_layout *at, union flow_place *place);
 
 // flow_lookup_read() of IPv6, and of packets that are not plain.
 static __rte_always_inline enum drop flow_lookup_read_v6(const struct flow_table *t,
@@ -53,7 +53,7 @@ static __rte_always_inline enum drop flow_lookup_read_v6(const struct flow_table
 	else if (likely(ip_layout_is_plain(at, IPPROTO_TCP, false)))
 		d = flow_pkt_read_v6(p, ip, at, IPPROTO_TCP);
 	else
-		return flow_lookup_read_unusual(t, p, ip, at, place);
+		return flow_lookup_read_unusual(t, x, p, ip, at, place);
 	if (likely(d == DROP_NONE))
 		*place = flow_lookup_hashed(
 			x, p, (uint32_t)keyed_hash(&x->hash_key, p->key.q, FLOW_KEY_WORDS));

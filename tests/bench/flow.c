@@ -182,6 +182,7 @@ static uint64_t pass(struct bench *b, unsigned int n, uint64_t *read)
 {
 	struct flow_pkt p[BURST];
 	union flow_place place[BURST];
+	struct flow_index *x = flow_index(b->t);
 	struct flow_decision d;
 	unsigned int refused = 0;
 	uint64_t start = rte_rdtsc_precise();
@@ -189,11 +190,11 @@ static uint64_t pass(struct bench *b, unsigned int n, uint64_t *read)
 	for (unsigned int i = 0; i < n; i++) {
 		const struct ip_layout at = ip_layout_v4(&b->packet[i].ip);
 
-		refused += flow_lookup_read(b->t, flow_index(b->t), &p[i], &b->packet[i].ip, &at,
-				   &place[i]) != DROP_NONE;
+		refused += flow_lookup_read(b->t, x, &p[i], &b->packet[i].ip, &at, &place[i]) !=
+			   DROP_NONE;
 	}
 	*read += rte_rdtsc() - start;
-	flow_find_burst(b->t, p, place, n);
+	flow_find_burst(b->t, x, p, place, n);
 	for (unsigned int i = 0; i < n; i++) {
 		struct flow_dir *own = place[i].own;
 		struct flow *f = own != NULL && likely(flow_is_of_packet(own, &p[i], true))

@@ -150,10 +150,11 @@ void flows_find(
 	const struct flow_table *t, struct flow_pkt p[], struct flow *flows[], unsigned int n)
 {
 	union flow_place place[FLOW_BURST_MAX];
+	struct flow_index *x = flow_index(t);
 
 	for (unsigned int i = 0; i < n; i++)
 		place[i] = flow_lookup_start(t, &p[i]);
-	flow_find_burst(t, p, place, n);
+	flow_find_burst(t, x, p, place, n);
 	for (unsigned int i = 0; i < n; i++)
 		flows[i] = place[i].own != NULL && flow_is_of_packet(place[i].own, &p[i], p[i].v4)
 				   ? flow_of_packet(place[i].own, &p[i])

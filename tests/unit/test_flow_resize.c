@@ -297,6 +297,48 @@ static void test_room(void **state)
 	flows_fini(&m.s);
 }
 
+// Whether the lookups of all keys that are started before a step of a change find their flows after
+// it.
+static void step_with_lookups(struct model *m, uint32_t n)
+{
+	static union flow_place place[SMALL];
+	static struct flow_pkt p[SMALL];
+	struct flow_index *x = flow_index(m->s.t);
+
+	for (uint32_t i = 0; i < n; i++) {
+		p[i] = key_pkt(i);
+		place[i] = flow_lookup_start(m->s.t, &p[i]);
+	}
+	flow_table_fill(m->s.t);
+	flow_table_tick(m->s.t);
+	for (uint32_t i = 0; i < n; i++) {
+		flow_find_burst(m->s.t, x, &p[i], &place[i], 1);
+		assert_non_null(place[i].own);
+	}
+}
+
+// A flow may be in its second bucket of the former index, and in its first one of the next.
+static void test_lookups_across_steps(void **state)
+{
+	const uint32_t n = SMALL * 15 / 16;
+	static struct model m;
+	struct flow *f;
+
+	(void)state;
+	m = (struct model){.seed = 6};
+	begin(&m, SMALL);
+	while (flow_table_fill(m.s.t))
+		;
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(add(&m.s, 0, i, 0, &f), DROP_NONE);
+	capacity_change(&m, 4 * SMALL);
+	while (m.s.t->move.step != FLOW_MOVE_NONE) {
+		step_with_lookups(&m, n);
+		flows_tick(&m.s, 0, 256);
+	}
+	flows_fini(&m.s);
+}
+
 // --- threads ---
 
 #define THREADS 4
@@ -409,6 +451,7 @@ int main(void)
 		cmocka_unit_test(test_memory_counts),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_lookups_across_steps),
 		cmocka_unit_test(test_threads),
 	};
 
