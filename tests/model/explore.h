@@ -32,7 +32,7 @@ extern struct explore {
 	uint8_t n_running; // threads that have not ended
 	uint32_t used;     // of the arena
 	struct explore_thread thread[EXPLORE_THREADS];
-	uint8_t arena[EXPLORE_ARENA] __attribute__((aligned(64)));
+	uint8_t arena[EXPLORE_ARENA] __attribute__((aligned(256))); // as a flow is
 } explore;
 
 // The model. Scenarios are numbered from 0; a thread beyond model_threads() does not run.

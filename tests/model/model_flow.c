@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The flow word and the decisions of a flow: flow_track() with all of lib/flow/ct.c and ct_tcp.c,
-// flow_unlink() of flow_insert.c, flow_decision_get() and flow_decision_set() of flow_entry.h. Two
-// or three workers track packets of one TCP or UDP flow, in every state, while it is unlinked.
-// Proves for all interleavings: a recorded fact remains for the life of the connection, the state
-// follows from the facts, a flow is unlinked once and stays unlinked, it counts for its source
-// exactly while its word has the bit; the copies of the word are equal to it in the end; and a
-// decision is never mixed from two, of one snapshot or of two.
+// flow_entry_add() and flow_unlink() of flow_insert.c, flow_decision_get() and flow_decision_set()
+// of flow_entry.h. Two or three workers track packets of one TCP or UDP flow, in every state, while
+// it is unlinked, or begin it. Proves for all interleavings: a recorded fact remains for the life
+// of the connection, the state follows from the facts, a flow is unlinked once and stays unlinked,
+// it counts for its source exactly while its word has the bit; the copies of the word are equal to
+// it in the end; a decision is never mixed from two, of one snapshot or of two; and whoever finds a
+// flow that begins with a decision finds that as well.
 #include "flow_table.h"
 #include "ct_tcp.c"
 
@@ -16,6 +17,7 @@
 #define CLIENT  0
 #define SERVER  1
 #define ISN(of) (1000u * (of) + 100u)
+#define HASH    1
 
 enum act {
 	SYN,       // of the client
@@ -35,8 +37,15 @@ enum act {
 	DECIDE_2,
 	READ_1, // the decision for snapshot 1
 	READ_2,
-	ASK,    // of the client, UDP
-	ANSWER, // of the server, UDP
+	ASK,           // of the client, UDP
+	ANSWER,        // of the server, UDP
+	BEGIN_1,       // by ASK, with a decision for snapshot 1
+	BEGIN_1_CLEAR, // with another one
+	FIND_1,        // and read its decision, which is for snapshot 1
+	FIND_2,        // and read the decision for snapshot 2
+	FIND_DECIDE_2, // and decide for snapshot 2
+	FIND_ANSWER,   // and ANSWER
+	FIND_REMOVE,   // and REMOVE
 	NOTHING,
 };
 
@@ -90,10 +99,16 @@ static const struct scenario scenarios[] = {
 		{DOES(SYN_NEW, NOTHING), DOES(DECIDE_1_CLEAR, NOTHING), DOES(READ_1, NOTHING)}},
 	{IPPROTO_TCP, BEFORE(SYN, SYN_ACK, ACK, RST),
 		{DOES(SYN_NEW, NOTHING), DOES(DECIDE_1_CLEAR, NOTHING), DOES(DECIDE_1, READ_1)}},
+	{IPPROTO_UDP, BEFORE(NOTHING),
+		{DOES(BEGIN_1, NOTHING), DOES(FIND_1, FIND_ANSWER), DOES(FIND_1, FIND_REMOVE)}},
+	{IPPROTO_UDP, BEFORE(NOTHING),
+		{DOES(BEGIN_1, NOTHING), DOES(BEGIN_1_CLEAR, NOTHING), DOES(FIND_1, FIND_ANSWER)}},
+	{IPPROTO_UDP, BEFORE(NOTHING),
+		{DOES(BEGIN_1, NOTHING), DOES(FIND_1, FIND_DECIDE_2), DOES(FIND_2, FIND_2)}},
 };
 
 static struct model {
-	struct flow flow;
+	struct flow flow, other; // at most one of both is in the table
 	union {
 		struct flow_index index;
 		struct {
@@ -107,7 +122,8 @@ static struct model {
 } * model;
 
 static struct flow_table *table;
-static _Atomic uint32_t *cells; // counters of flows by source: one in each row
+static struct flow_worker beginner[2]; // that begin flows: each has one free entry
+static _Atomic uint32_t *cells;        // counters of flows by source: one in each row
 
 unsigned int model_scenarios(void)
 {
@@ -159,27 +175,51 @@ static struct flow_pkt packet(enum act act, uint8_t proto)
 	return p;
 }
 
-static void decide(uint32_t generation, bool clear)
+static struct flow_decision decision_of(uint32_t generation, bool clear)
 {
 	uint32_t value = 2 * generation + clear;
 	void *all = (void *)(uintptr_t)(64 * value);
-	const struct flow_decision d = {{.all = value},
-		clear ? flow_egress_clear(all) : flow_egress_protect(all), value, 0};
 
-	flow_decision_set(&model->flow, CLIENT, generation, &d);
+	return (struct flow_decision){{.all = value},
+		clear ? flow_egress_clear(all) : flow_egress_protect(all), value, 0, generation};
 }
 
-static void read_decision(uint32_t generation)
+static void decide(struct flow *f, uint32_t generation, bool clear)
+{
+	const struct flow_decision d = decision_of(generation, clear);
+
+	flow_decision_set(f, CLIENT, generation, &d);
+}
+
+// Returns whether there is one.
+static bool read_decision(const struct flow *f, uint32_t generation)
 {
 	struct flow_decision d;
 	uintptr_t all;
 
-	if (!flow_decision_get(&model->flow, CLIENT, generation, &d))
-		return;
+	if (!flow_decision_get(f, CLIENT, generation, &d))
+		return false;
 	all = 64 * d.by.all;
 	explore_assert(d.by.all / 2 == generation && d.ingress == d.by.all);
 	explore_assert(d.egress == (d.by.all % 2 == 0 ? flow_egress_protect((void *)all)
 						      : flow_egress_clear((void *)all)));
+	return true;
+}
+
+static void begin(bool clear, uint8_t proto)
+{
+	const struct flow_decision d = decision_of(1, clear);
+	struct flow_worker *w = &beginner[clear];
+	struct flow_pkt p = packet(ASK, proto);
+	enum drop reason;
+	uint32_t place;
+
+	p.hash = HASH;
+	w->n_free = 1;
+	w->free[0] = 1 + clear;
+	w->births_left = UINT32_MAX;
+	flow_entry_add(table, w, &p, NULL, NULL, ct_begin(table, &p, &reason) | FLOW_OF_SOURCE, 0,
+		FLOW_HELD + FLOW_UNESTABLISHED, &d, 1, &place);
 }
 
 // The facts that an accepted packet has recorded by then, unless the next connection has begun.
@@ -195,38 +235,75 @@ static const uint32_t facts_expected[NOTHING] = {
 	[ANSWER] = FLOW_REPLIED,
 };
 
-static void bring(enum act act, uint8_t proto, uint32_t *learnt)
+static void bring(struct flow *f, enum act act, uint8_t proto, uint32_t *learnt)
 {
-	uint32_t life = model->flow.word & FLOW_LIFE_MASK;
+	uint32_t life = f->word & FLOW_LIFE_MASK;
 	struct flow_pkt p = packet(act, proto);
 
-	if (flow_track(table, 0, &model->flow, &p, 1) != DROP_NONE)
+	if (flow_track(table, 0, f, &p, 1) != DROP_NONE)
 		return;
-	*learnt = flow_word(&model->flow);
+	*learnt = flow_word(f);
 	if ((*learnt & FLOW_LIFE_MASK) == life)
 		explore_assert((*learnt & facts_expected[act]) == facts_expected[act]);
+}
+
+static void take_out(struct flow *f)
+{
+	model->removed += flow_unlink(table, &model->worker, f, FLOW_END_FORCED, 1);
+}
+
+static void find(enum act act, uint8_t proto, uint32_t *learnt)
+{
+	struct flow_pkt p = packet(ASK, proto);
+	struct flow *f;
+
+	p.hash = HASH;
+	f = flow_find(table, &p);
+	if (f == NULL)
+		return;
+	explore_assert(flow_word_state(flow_word(f)) != FLOW_FREE);
+	if (act == FIND_1)
+		explore_assert(read_decision(f, 1));
+	else if (act == FIND_2)
+		read_decision(f, 2);
+	else if (act == FIND_DECIDE_2)
+		decide(f, 2, false);
+	else if (act == FIND_ANSWER)
+		bring(f, ANSWER, proto, learnt);
+	else
+		take_out(f);
 }
 
 static void act(enum act act, uint8_t proto, uint32_t *learnt)
 {
 	switch (act) {
 	case REMOVE:
-		model->removed +=
-			flow_unlink(table, &model->worker, &model->flow, FLOW_END_FORCED, 1);
+		take_out(&model->flow);
 		break;
 	case DECIDE_1:
 	case DECIDE_1_CLEAR:
 	case DECIDE_2:
-		decide(1 + (act == DECIDE_2), act == DECIDE_1_CLEAR);
+		decide(&model->flow, 1 + (act == DECIDE_2), act == DECIDE_1_CLEAR);
 		break;
 	case READ_1:
 	case READ_2:
-		read_decision(1 + (act == READ_2));
+		read_decision(&model->flow, 1 + (act == READ_2));
+		break;
+	case BEGIN_1:
+	case BEGIN_1_CLEAR:
+		begin(act == BEGIN_1_CLEAR, proto);
+		break;
+	case FIND_1:
+	case FIND_2:
+	case FIND_DECIDE_2:
+	case FIND_ANSWER:
+	case FIND_REMOVE:
+		find(act, proto, learnt);
 		break;
 	case NOTHING:
 		break;
 	default:
-		bring(act, proto, learnt);
+		bring(&model->flow, act, proto, learnt);
 	}
 }
 
@@ -243,25 +320,32 @@ static void table_setup(void)
 	table->sources.cell = cells = explore_alloc(2 * sizeof(uint32_t));
 }
 
+// Puts the flow into the table that its first packet begins.
+static void flow_setup(enum act act, uint8_t proto)
+{
+	const struct flow_pkt first = packet(act, proto);
+	enum drop reason;
+
+	model->flow.hash = HASH;
+	model->bucket.tag[0] = HASH;
+	model->bucket.place[0] = FLOW_LINES + offsetof(struct flow, dir) / sizeof(struct flow_dir);
+	model->flow.word = ct_begin(table, &first, &reason) | FLOW_COUNTED | FLOW_OF_SOURCE;
+	flow_word_show(&model->flow);
+	flow_source_cells_add(flow_source_cells(&table->sources, &model->flow.key.addr[CLIENT]));
+}
+
 void model_setup(unsigned int scenario)
 {
 	const struct scenario *s = &scenarios[scenario];
-	struct flow_pkt first;
-	enum drop reason;
 	uint32_t learnt;
 
 	model = explore_alloc(sizeof(*model));
 	table_setup();
-	model->flow.hash = 1;
 	model->flow.key.addr[CLIENT].b[15] = 1;
 	model->flow.key.addr[SERVER].b[15] = 2;
 	model->flow.key.proto = s->proto;
-	model->bucket.tag[0] = 1;
-	model->bucket.place[0] = FLOW_LINES + offsetof(struct flow, dir) / sizeof(struct flow_dir);
-	first = packet(s->before[0], s->proto);
-	model->flow.word = ct_begin(table, &first, &reason) | FLOW_COUNTED | FLOW_OF_SOURCE;
-	flow_word_show(&model->flow);
-	flow_source_cells_add(flow_source_cells(&table->sources, &model->flow.key.addr[CLIENT]));
+	if (s->before[0] != NOTHING)
+		flow_setup(s->before[0], s->proto);
 	for (unsigned int i = 0; s->before[i] != NOTHING; i++)
 		act(s->before[i], s->proto, &learnt);
 }
@@ -278,8 +362,8 @@ bool model_matters(const volatile void *p)
 {
 	bool matters = true;
 
-	for (unsigned int dir = 0; dir < 2; dir++) {
-		const struct flow_dir *d = &model->flow.dir[dir];
+	for (unsigned int i = 0; i < 4; i++) {
+		const struct flow_dir *d = &(&model->flow)[i / 2].dir[i % 2];
 
 		matters &= p != &d->packets && p != &d->octets && p != &d->seen;
 	}
@@ -288,9 +372,11 @@ bool model_matters(const volatile void *p)
 
 void model_end(unsigned int scenario)
 {
-	uint32_t word = model->flow.word;
+	const struct flow *f = model->other.word != 0 ? &model->other : &model->flow;
+	uint32_t word = f->word;
 	bool removed = (word & FLOW_REMOVED) != 0, counts = (word & FLOW_COUNTED) != 0 && !removed;
 
+	explore_assert(model->flow.word == 0 || model->other.word == 0);
 	if (scenarios[scenario].proto == IPPROTO_TCP)
 		explore_assert(flow_word_state(word) == tcp_state(word));
 	else
@@ -303,7 +389,7 @@ void model_end(unsigned int scenario)
 		explore_assert(removed || (model->learnt[i] & FLOW_REMOVED) == 0);
 	}
 	for (unsigned int dir = 0; dir < 2; dir++)
-		explore_assert(flow_word_shown(&model->flow, dir) == flow_word_copy(word, dir));
+		explore_assert(flow_word_shown(f, dir) == flow_word_copy(word, dir));
 	explore_assert(model->removed <= 1 && removed == (model->removed == 1));
 	explore_assert(removed || flow_word_class(word) != FLOW_CLASS_ESTABLISHED || !counts);
 	explore_assert(cells[0] == counts && cells[1] == counts);
