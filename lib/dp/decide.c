@@ -142,7 +142,7 @@ enum drop decide_new_flow(struct worker *w, struct pkt *p, struct flow_pkt *fp,
 		*f = NULL;
 		return decide_invalid(w, p, fp, d);
 	}
-	// Another worker's flow may have none, or a SYN has made it anew.
+	// Another worker's flow may have none, or a SYN that opened it again has removed it.
 	if (unlikely(flow_decision_generation(*f, fp->dir) != w->snapshot->flow_generation))
 		flow_decision_set(*f, fp->dir, w->snapshot->flow_generation, &decision);
 	return DROP_NONE;

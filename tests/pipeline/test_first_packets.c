@@ -44,7 +44,7 @@ static struct frame unreachable(const struct frame *about)
 	return frame_raw(WAN, text, len);
 }
 
-// The rule was asked so often, and has admitted so many packets.
+// The number of look-ups that the rule has decided, and of the packets that it has admitted.
 static void check_rule(const struct gateway *g, const char *rule, uint64_t asked, uint64_t packets)
 {
 	const struct decided d = gateway_rule_decided(g, rule);
