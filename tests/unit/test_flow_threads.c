@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "flow_track.h"
 #include "flows.h"
 
 #define THREADS 4
@@ -57,7 +58,8 @@ static void *done(struct worker *w)
 	return NULL;
 }
 
-// All workers insert the same flows, in orders of their own.
+// All workers insert the same flows, in orders of their own. Each flow begins with a decision,
+// which whoever finds it has at once.
 
 #define SAME_KEYS 4096
 
@@ -66,6 +68,33 @@ static struct flow_pkt key_pkt(uint32_t i)
 	uint8_t buf[PACKET_MAX];
 
 	return flow_pkt_of(packet_udp(buf, 0x0a000000 + i, 0xc0000201, (uint16_t)i, 53));
+}
+
+static struct flow *begin_decided(struct worker *w, uint32_t key)
+{
+	const struct flow_decision d = {.by = {{.rule = (uint16_t)(1 + key)}},
+		.egress = 64 * (1 + key),
+		.ingress = key,
+		.mark = 1};
+	struct flow_table *t = w->shared->s.t;
+	struct flow_pkt p = key_pkt(key);
+	struct flow_decision found;
+	struct flow *f;
+	enum drop reason;
+
+	flow_lookup_start(t, &p);
+	f = flow_find(t, &p);
+	if (f == NULL) {
+		reason = flow_insert(t, w->id, &p, NULL, 0, 0, &d, &f);
+		if (reason != DROP_NONE && reason != FLOW_EXISTS)
+			fail_msg("refused");
+	}
+	if (!flow_decision_get(f, p.dir, 1, &found) || found.by.all != d.by.all ||
+		found.egress != d.egress || found.ingress != d.ingress)
+		fail_msg("key %u has no decision, or another one", key);
+	if (flow_track(t, w->id, f, &p, 0) != DROP_NONE)
+		fail_msg("does not fit");
+	return f;
 }
 
 static void *insert_same(void *arg)
@@ -77,11 +106,8 @@ static void *insert_same(void *arg)
 	pthread_barrier_wait(&shared->start);
 	for (uint32_t i = 0; i < SAME_KEYS; i++) {
 		uint32_t key = i ^ turn;
-		struct flow_pkt p = key_pkt(key);
-		struct flow *f, *other = NULL;
+		struct flow *f = begin_decided(w, key), *other = NULL;
 
-		if (flows_pass(&shared->s, w->id, &p, 0, &f) != DROP_NONE)
-			fail_msg("refused");
 		if (!atomic_compare_exchange_strong(&shared->found[key], &other, f) && other != f)
 			fail_msg("key %u has two flows", key);
 		if (i % 64 == 0)
