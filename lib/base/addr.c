@@ -102,16 +102,6 @@ int ip_prefix_compare(const struct ip_prefix *a, const struct ip_prefix *b)
 	return by_addr != 0 ? by_addr : a->len - b->len;
 }
 
-bool ip_prefix_contains(const struct ip_prefix *p, const struct ip_addr *a)
-{
-	uint64_t high = rte_be_to_cpu_64(a->q[0] ^ p->addr.q[0]);
-	uint64_t low = rte_be_to_cpu_64(a->q[1] ^ p->addr.q[1]);
-
-	if (p->len <= 64)
-		return p->len == 0 || high >> (64 - p->len) == 0;
-	return high == 0 && low >> (128 - p->len) == 0;
-}
-
 bool ip_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b)
 {
 	return a->len <= b->len && ip_prefix_contains(a, &b->addr) &&

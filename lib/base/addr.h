@@ -4,6 +4,7 @@
 // Pure functions, any thread.
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -31,9 +32,12 @@ enum ip_family { IP_ANY, IP_V4, IP_V6 };
 #define IP_PREFIX_STRLEN 50
 #define IP_V4_BITS       96 // bits in front of a mapped IPv4 address
 
+static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN, "the first octet is the lowest");
+
+// Made of whole words, so that no load of one waits for stores of its parts.
 static inline struct ip_addr ip_addr_from_v4(rte_be32_t v4)
 {
-	return (struct ip_addr){.w = {0, 0, RTE_BE32(0xffff), v4}};
+	return (struct ip_addr){.q = {0, (uint64_t)v4 << 32 | RTE_BE32(0xffff)}};
 }
 
 static inline bool ip_addr_is_v4(const struct ip_addr *a)
@@ -90,7 +94,16 @@ const char *ip_prefix_format(char *buf, const struct ip_prefix *p);
 // The order by address, then by length: below 0, 0 or above.
 int ip_prefix_compare(const struct ip_prefix *a, const struct ip_prefix *b);
 
-bool ip_prefix_contains(const struct ip_prefix *p, const struct ip_addr *a);
+static inline bool ip_prefix_contains(const struct ip_prefix *p, const struct ip_addr *a)
+{
+	uint64_t high = rte_be_to_cpu_64(a->q[0] ^ p->addr.q[0]);
+	uint64_t low = rte_be_to_cpu_64(a->q[1] ^ p->addr.q[1]);
+
+	if (p->len <= 64)
+		return p->len == 0 || high >> (64 - p->len) == 0;
+	return high == 0 && low >> (128 - p->len) == 0;
+}
+
 // Whether a has all of b, which is of the same family.
 bool ip_prefix_covers(const struct ip_prefix *a, const struct ip_prefix *b);
 bool ip_prefix_overlaps(const struct ip_prefix *a, const struct ip_prefix *b);
