@@ -21,8 +21,8 @@
 // A fragment as its headers describe it.
 struct piece {
 	struct frag_key key;
-	struct frag frag; // without the buffer
-	uint32_t len;     // octets of its payload
+	uint32_t len;          // octets of its payload
+	uint16_t off, hdr_len; // as in struct frag
 	bool more, df;
 	uint8_t ecn;
 };
@@ -86,26 +86,28 @@ static struct frag_table *table_for(struct worker *w, const struct pkt *p)
 static struct frag_datagram *datagram_of(
 	struct worker *w, struct frag_table *r, const struct frag_key *key, uint32_t n_buffers)
 {
+	struct frag_bucket *bucket = frag_table_bucket(r, key);
 	struct frag_datagram *d;
 
-	while (!frag_table_has_room(r, n_buffers)) {
+	while (unlikely(!frag_table_has_room(r, n_buffers))) {
 		d = frag_table_evictee(r);
 		if (d == NULL)
 			return NULL;
 		datagram_drop(w, r, d, DROP_FRAGMENTS_FULL);
 	}
-	d = frag_table_find(r, key);
-	return d != NULL ? d : frag_table_add(r, key, w->now);
+	d = frag_table_find(bucket, key);
+	return d != NULL ? d : frag_table_add(r, bucket, key, w->now);
 }
 
 static void fragment_keep(struct worker *w, struct frag_table *r, struct frag_datagram *d,
-	const struct pkt *p, struct piece *piece)
+	const struct pkt *p, const struct piece *piece)
 {
-	const struct frag *kept;
+	struct frag *kept = frag_table_keep(r, d, p->m->nb_segs);
 
-	piece->frag.m = p->m;
-	kept = frag_table_keep(r, d, &piece->frag);
-	if (kept->off == 0)
+	kept->m = p->m;
+	kept->off = piece->off;
+	kept->hdr_len = piece->hdr_len;
+	if (piece->off == 0)
 		d->first = kept;
 	d->ecn |= (uint8_t)(1 << piece->ecn);
 	d->df |= piece->df;
@@ -115,19 +117,19 @@ static void fragment_keep(struct worker *w, struct frag_table *r, struct frag_da
 	d->sa_in = p->sa_in;
 }
 
-// Adds the fragment in p, which is valid by itself, to its datagram.
+// Adds the fragment in p, which is valid by itself, to its datagram. *complete: that is, if it is
+// complete now, else NULL.
 static enum drop fragment_place(struct worker *w, struct pkt *p, struct frag_table *r,
-	struct piece *piece, struct frag_datagram **datagram)
+	const struct piece *piece, struct frag_datagram **complete)
 {
-	struct frag_datagram *d;
+	struct frag_datagram *d = datagram_of(w, r, &piece->key, p->m->nb_segs);
 
-	piece->frag.n_buffers = p->m->nb_segs;
-	d = datagram_of(w, r, &piece->key, p->m->nb_segs);
+	*complete = NULL;
 	if (d == NULL)
 		return DROP_FRAGMENTS_FULL;
 	if (d->dropped)
 		return DROP_FRAGMENT_OVERLAP;
-	switch (frag_map_add(&d->map, piece->frag.off, piece->len, piece->more)) {
+	switch (frag_map_add(&d->map, piece->off, piece->len, piece->more)) {
 	case FRAG_DUPLICATE:
 		return DROP_FRAGMENT_DUPLICATE;
 	case FRAG_OVERLAP: // later fragments are dropped as well (RFC 5722 4)
@@ -136,14 +138,17 @@ static enum drop fragment_place(struct worker *w, struct pkt *p, struct frag_tab
 		return DROP_FRAGMENT_OVERLAP;
 	default:
 		fragment_keep(w, r, d, p, piece);
-		*datagram = d;
+		if (frag_map_is_complete(&d->map))
+			*complete = d;
+		else
+			frag_table_settle(r, d);
 		return DROP_NONE;
 	}
 }
 
 // Origin that the fragments of a datagram have in common: a policy, because SAs change with a
 // rekey, or an interface.
-static enum drop find_origin(struct worker *w, struct pkt *p, uint32_t *origin)
+static enum drop find_origin(struct worker *w, struct pkt *p, uint64_t *origin)
 {
 	enum drop d;
 
@@ -183,14 +188,11 @@ static struct frag_datagram *fragment_input(struct worker *w, struct pkt *p, str
 		return NULL;
 	if (reason == DROP_NONE)
 		reason = fragment_place(w, p, table_for(w, p), piece, &d);
-	if (reason != DROP_NONE) {
+	if (reason != DROP_NONE)
 		pkt_drop(w, p, reason);
-		return NULL;
-	}
-	if (frag_map_is_complete(&d->map))
-		return d;
-	trace_note(w, p, TRACE_FRAGMENT_WAITS, (struct trace_fact){0});
-	return NULL;
+	else if (d == NULL)
+		trace_note(w, p, TRACE_FRAGMENT_WAITS, (struct trace_fact){0});
+	return d;
 }
 
 static void octets_copy(uint8_t *to, const struct rte_mbuf *m, uint32_t from, uint32_t len)
@@ -342,10 +344,9 @@ static struct piece piece_read_v4(const struct rte_ipv4_hdr *ip)
 	return (struct piece){
 		.key = {.src = ip_addr_from_v4(ip->src_addr),
 			.dst = ip_addr_from_v4(ip->dst_addr),
-			.id = ip->packet_id,
-			.proto = ip->next_proto_id},
-		.frag = {.off = (uint16_t)((field & RTE_IPV4_HDR_OFFSET_MASK) * FRAG_UNIT),
-			.hdr_len = hdr_len},
+			.datagram = (uint64_t)ip->next_proto_id << 32 | ip->packet_id},
+		.off = (uint16_t)((field & RTE_IPV4_HDR_OFFSET_MASK) * FRAG_UNIT),
+		.hdr_len = hdr_len,
 		.len = rte_be_to_cpu_16(ip->total_length) - (uint32_t)hdr_len,
 		.more = (field & RTE_IPV4_HDR_MF_FLAG) != 0,
 		.df = (field & RTE_IPV4_HDR_DF_FLAG) != 0,
@@ -359,7 +360,7 @@ bool reassemble_v4(struct worker *w, struct pkt *p)
 	struct frag_datagram *d;
 	struct rte_ipv4_hdr *ip;
 
-	if (!is_valid(&piece) || piece.frag.hdr_len + piece.frag.off + piece.len > UINT16_MAX) {
+	if (!is_valid(&piece) || piece.hdr_len + piece.off + piece.len > UINT16_MAX) {
 		pkt_drop(w, p, DROP_FRAGMENT_INVALID);
 		return false;
 	}
@@ -384,8 +385,9 @@ static struct piece piece_read_v6(const struct rte_ipv6_hdr *ip, uint16_t frag_o
 	uint16_t hdr_len = (uint16_t)(frag_off + sizeof(*ext));
 
 	return (struct piece){
-		.key = {.src = ipv6_src(ip), .dst = ipv6_dst(ip), .id = ext->id},
-		.frag = {.off = field & IPV6_FRAGMENT_OFFSET, .hdr_len = hdr_len},
+		.key = {.src = ipv6_src(ip), .dst = ipv6_dst(ip), .datagram = ext->id},
+		.off = field & IPV6_FRAGMENT_OFFSET,
+		.hdr_len = hdr_len,
 		.len = ipv6_len(ip) - hdr_len,
 		.more = (field & IPV6_FRAGMENT_MORE) != 0,
 		.ecn = ipv6_tos(ip) & ECN_MASK,
@@ -395,7 +397,7 @@ static struct piece piece_read_v6(const struct rte_ipv6_hdr *ip, uint16_t frag_o
 // Whether a first fragment has all headers, that of the upper layer included (RFC 7112 4).
 static bool shows_headers(const struct piece *piece, const struct ipv6_upper *upper)
 {
-	uint32_t end = piece->frag.hdr_len + piece->len, need = 1;
+	uint32_t end = piece->hdr_len + piece->len, need = 1;
 
 	if (upper->proto == IPPROTO_TCP)
 		need = sizeof(struct rte_tcp_hdr);
@@ -408,8 +410,8 @@ static bool shows_headers(const struct piece *piece, const struct ipv6_upper *up
 static bool piece_check_v6(
 	struct worker *w, struct pkt *p, const struct piece *piece, const struct ipv6_upper *upper)
 {
-	uint32_t payload_len = upper->frag_off - (uint32_t)sizeof(struct rte_ipv6_hdr) +
-			       piece->frag.off + piece->len;
+	uint32_t payload_len =
+		upper->frag_off - (uint32_t)sizeof(struct rte_ipv6_hdr) + piece->off + piece->len;
 
 	if (piece->len == 0)
 		return false;

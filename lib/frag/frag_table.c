@@ -50,16 +50,9 @@ void frag_table_fini(struct frag_table *t)
 	*t = (struct frag_table){0};
 }
 
-static struct frag_bucket *bucket_of(struct frag_table *t, const struct frag_key *key)
-{
-	return &t->buckets[keyed_hash(&t->hash_key, key->word, FRAG_KEY_WORDS) & t->bucket_mask];
-}
-
 static struct frag_lane *lane_of(struct frag_table *t, const struct frag_key *key)
 {
-	uint64_t origin = key->origin;
-
-	return &t->lane[keyed_hash(&t->hash_key, &origin, 1) % FRAG_LANES];
+	return &t->lane[keyed_hash(&t->hash_key, &key->origin, 1) % FRAG_LANES];
 }
 
 static_assert(FRAG_LANES - 1 <= UINT8_MAX, "an index of a lane fits");
@@ -79,30 +72,6 @@ static void lane_weigh(struct frag_table *t, struct frag_lane *lane, uint32_t we
 		t->fullest--;
 }
 
-static bool key_equal(const struct frag_key *a, const struct frag_key *b)
-{
-	uint64_t differ = 0;
-
-	for (unsigned int i = 0; i < FRAG_KEY_WORDS; i++)
-		differ |= a->word[i] ^ b->word[i];
-	return differ == 0;
-}
-
-struct frag_datagram *frag_table_find(struct frag_table *t, const struct frag_key *key)
-{
-	struct frag_datagram *d;
-
-	LIST_FOREACH(d, bucket_of(t, key), same_hash)
-	if (key_equal(&d->key, key))
-		return d;
-	return NULL;
-}
-
-bool frag_table_has_room(const struct frag_table *t, uint32_t n_buffers)
-{
-	return !TAILQ_EMPTY(&t->free_datagrams) && t->n_buffers + n_buffers <= t->buffers_max;
-}
-
 struct frag_datagram *frag_table_evictee(const struct frag_table *t)
 {
 	return TAILQ_FIRST(&LIST_FIRST(&t->by_weight[t->fullest])->oldest);
@@ -113,7 +82,8 @@ struct frag_datagram *frag_table_oldest(const struct frag_table *t)
 	return TAILQ_FIRST(&t->oldest);
 }
 
-struct frag_datagram *frag_table_add(struct frag_table *t, const struct frag_key *key, uint64_t now)
+struct frag_datagram *frag_table_add(
+	struct frag_table *t, struct frag_bucket *bucket, const struct frag_key *key, uint64_t now)
 {
 	struct frag_datagram *d = TAILQ_FIRST(&t->free_datagrams);
 	struct frag_lane *lane = lane_of(t, key);
@@ -124,31 +94,29 @@ struct frag_datagram *frag_table_add(struct frag_table *t, const struct frag_key
 	d->begun = now;
 	d->lane = (uint8_t)(lane - t->lane);
 	frag_map_clear(&d->map);
-	LIST_INSERT_HEAD(bucket_of(t, key), d, same_hash);
+	LIST_INSERT_HEAD(bucket, d, same_hash);
 	TAILQ_INSERT_TAIL(&t->oldest, d, by_age);
 	TAILQ_INSERT_TAIL(&lane->oldest, d, of_lane);
-	lane_weigh(t, lane, lane->weight + 1);
 	return d;
 }
 
-const struct frag *frag_table_keep(
-	struct frag_table *t, struct frag_datagram *d, const struct frag *f)
+// Charges the lane of a datagram with this weight for it.
+static void charge(struct frag_table *t, struct frag_datagram *d, uint32_t weight)
 {
 	struct frag_lane *lane = lane_at(t, d);
-	struct frag *kept = SLIST_FIRST(&t->free_frags);
 
-	SLIST_REMOVE_HEAD(&t->free_frags, next);
-	*kept = *f;
-	SLIST_INSERT_HEAD(&d->frags, kept, next);
-	d->n_frags++;
-	d->n_buffers += f->n_buffers;
-	t->n_frags++;
-	t->n_buffers += f->n_buffers;
-	lane_weigh(t, lane, lane->weight + f->n_buffers);
-	return kept;
+	if (weight == d->weight)
+		return;
+	lane_weigh(t, lane, lane->weight - d->weight + weight);
+	d->weight = weight;
 }
 
-// Removes the fragments of a datagram, which its lane has been relieved of.
+void frag_table_settle(struct frag_table *t, struct frag_datagram *d)
+{
+	charge(t, d, d->n_buffers + 1);
+}
+
+// Removes the fragments of a datagram.
 static void frags_remove(struct frag_table *t, struct frag_datagram *d)
 {
 	struct frag *f;
@@ -166,20 +134,16 @@ static void frags_remove(struct frag_table *t, struct frag_datagram *d)
 
 void frag_table_empty(struct frag_table *t, struct frag_datagram *d)
 {
-	struct frag_lane *lane = lane_at(t, d);
-
-	lane_weigh(t, lane, lane->weight - d->n_buffers);
 	frags_remove(t, d);
+	charge(t, d, 1);
 }
 
 void frag_table_remove(struct frag_table *t, struct frag_datagram *d)
 {
-	struct frag_lane *lane = lane_at(t, d);
-
-	lane_weigh(t, lane, lane->weight - d->n_buffers - 1);
 	frags_remove(t, d);
+	charge(t, d, 0);
 	LIST_REMOVE(d, same_hash);
 	TAILQ_REMOVE(&t->oldest, d, by_age);
-	TAILQ_REMOVE(&lane->oldest, d, of_lane);
+	TAILQ_REMOVE(&lane_at(t, d)->oldest, d, of_lane);
 	TAILQ_INSERT_HEAD(&t->free_datagrams, d, by_age);
 }

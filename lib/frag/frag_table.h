@@ -24,10 +24,14 @@ struct frag_key {
 	union {
 		struct {
 			struct ip_addr src, dst;
-			uint32_t id;     // as in the header
-			uint32_t origin; // number of their ingress, see reassemble.c
-			uint32_t proto;  // of IPv4
-			uint32_t unused;
+			union { // written at once, as it is read
+				struct {
+					uint32_t id;    // as in the header
+					uint32_t proto; // of IPv4
+				};
+				uint64_t datagram;
+			};
+			uint64_t origin; // number of their ingress, see reassemble.c
 		};
 		uint64_t word[FRAG_KEY_WORDS];
 	};
@@ -49,7 +53,8 @@ struct frag_datagram {
 	TAILQ_ENTRY(frag_datagram) by_age, of_lane;
 	struct frag_list frags; // in no order
 	uint32_t n_frags, n_buffers;
-	uint64_t begun; // reception of its first fragment, by the caller's clock
+	uint32_t weight; // that its lane has for it
+	uint64_t begun;  // reception of its first fragment, by the caller's clock
 	// Used by the caller, 0 at first, but for one:
 	const struct frag *first; // the fragment with offset 0
 	bool dropped;             // all further fragments are dropped too
@@ -64,6 +69,7 @@ struct frag_datagram {
 };
 
 TAILQ_HEAD(frag_queue, frag_datagram);
+LIST_HEAD(frag_bucket, frag_datagram);
 
 struct frag_lane {
 	struct frag_queue oldest;
@@ -74,7 +80,7 @@ struct frag_lane {
 LIST_HEAD(frag_lanes, frag_lane);
 
 struct frag_table {
-	LIST_HEAD(frag_bucket, frag_datagram) * buckets;
+	struct frag_bucket *buckets;
 	uint32_t bucket_mask;
 	struct hash_key hash_key;
 	struct frag_datagram *datagrams;
@@ -95,11 +101,39 @@ int frag_table_init(struct frag_table *t, uint32_t datagrams_max, uint32_t buffe
 // The caller frees the mbufs. A table that is all 0, not yet initialised, is allowed.
 void frag_table_fini(struct frag_table *t);
 
-// NULL if there is none.
-struct frag_datagram *frag_table_find(struct frag_table *t, const struct frag_key *key);
+// Where a datagram with the key is, if it is in the table.
+static inline struct frag_bucket *frag_table_bucket(
+	const struct frag_table *t, const struct frag_key *key)
+{
+	return &t->buckets[keyed_hash(&t->hash_key, key->word, FRAG_KEY_WORDS) & t->bucket_mask];
+}
+
+static inline bool frag_key_equal(const struct frag_key *a, const struct frag_key *b)
+{
+	uint64_t differ = 0;
+
+	for (unsigned int i = 0; i < FRAG_KEY_WORDS; i++)
+		differ |= a->word[i] ^ b->word[i];
+	return differ == 0;
+}
+
+// In the bucket of the key. NULL if there is none.
+static inline struct frag_datagram *frag_table_find(
+	const struct frag_bucket *bucket, const struct frag_key *key)
+{
+	struct frag_datagram *d;
+
+	LIST_FOREACH(d, bucket, same_hash)
+	if (frag_key_equal(&d->key, key))
+		return d;
+	return NULL;
+}
 
 // Whether there is room for another datagram and that many buffers.
-bool frag_table_has_room(const struct frag_table *t, uint32_t n_buffers);
+static inline bool frag_table_has_room(const struct frag_table *t, uint32_t n_buffers)
+{
+	return !TAILQ_EMPTY(&t->free_datagrams) && t->n_buffers + n_buffers <= t->buffers_max;
+}
 
 // The datagram to evict. NULL: the table is empty.
 struct frag_datagram *frag_table_evictee(const struct frag_table *t);
@@ -107,13 +141,30 @@ struct frag_datagram *frag_table_evictee(const struct frag_table *t);
 // The oldest datagram. NULL: the table is empty.
 struct frag_datagram *frag_table_oldest(const struct frag_table *t);
 
-// Adds a datagram, for which there is room.
+// Adds a datagram, for which there is room, to the bucket of its key. Its first fragment is to
+// follow.
 struct frag_datagram *frag_table_add(
-	struct frag_table *t, const struct frag_key *key, uint64_t now);
+	struct frag_table *t, struct frag_bucket *bucket, const struct frag_key *key, uint64_t now);
 
-// Holds a fragment, for which there is room.
-const struct frag *frag_table_keep(
-	struct frag_table *t, struct frag_datagram *d, const struct frag *f);
+// Holds a fragment of n_buffers, for which there is room; the caller fills in the rest of it.
+static inline struct frag *frag_table_keep(
+	struct frag_table *t, struct frag_datagram *d, uint16_t n_buffers)
+{
+	struct frag *f = SLIST_FIRST(&t->free_frags);
+
+	SLIST_REMOVE_HEAD(&t->free_frags, next);
+	f->n_buffers = n_buffers;
+	SLIST_INSERT_HEAD(&d->frags, f, next);
+	d->n_frags++;
+	d->n_buffers += n_buffers;
+	t->n_frags++;
+	t->n_buffers += n_buffers;
+	return f;
+}
+
+// The datagram stays: its holder is charged with its present weight. Call after frag_table_keep(),
+// unless frag_table_remove() follows at once.
+void frag_table_settle(struct frag_table *t, struct frag_datagram *d);
 
 // Removes the fragments of a datagram, whose mbufs the caller has taken, but not the datagram.
 void frag_table_empty(struct frag_table *t, struct frag_datagram *d);

@@ -32,32 +32,48 @@ static struct frag_key key_of(uint32_t id, uint32_t origin)
 		.proto = 17};
 }
 
+static struct frag_datagram *find(const struct frag_key *key)
+{
+	return frag_table_find(frag_table_bucket(&table, key), key);
+}
+
+static struct frag_datagram *add(const struct frag_key *key, uint64_t now)
+{
+	return frag_table_add(&table, frag_table_bucket(&table, key), key, now);
+}
+
+static void keep(struct frag_datagram *d, uint16_t n_buffers)
+{
+	assert_int_equal(frag_table_keep(&table, d, n_buffers)->n_buffers, n_buffers);
+	frag_table_settle(&table, d);
+}
+
 static void test_key(void **state)
 {
 	struct frag_key key = key_of(1, 2), other;
-	struct frag_datagram *d = frag_table_add(&table, &key, 100);
+	struct frag_datagram *d = add(&key, 100);
 
 	(void)state;
-	assert_ptr_equal(frag_table_find(&table, &key), d);
+	assert_ptr_equal(find(&key), d);
 	for (uint8_t by = 1; by < 255; by++) { // a number with which some are in the same bucket
 		other = key;
 		other.src.b[15] ^= by;
-		assert_null(frag_table_find(&table, &other));
+		assert_null(find(&other));
 		other = key;
 		other.dst.b[0] ^= by;
-		assert_null(frag_table_find(&table, &other));
+		assert_null(find(&other));
 		other = key;
 		other.id ^= by;
-		assert_null(frag_table_find(&table, &other));
+		assert_null(find(&other));
 		other = key;
 		other.origin ^= by;
-		assert_null(frag_table_find(&table, &other));
+		assert_null(find(&other));
 		other = key;
 		other.proto ^= by;
-		assert_null(frag_table_find(&table, &other));
+		assert_null(find(&other));
 	}
 	frag_table_remove(&table, d);
-	assert_null(frag_table_find(&table, &key));
+	assert_null(find(&key));
 	assert_null(frag_table_oldest(&table));
 	assert_null(frag_table_evictee(&table));
 }
@@ -102,7 +118,7 @@ static void expect_same(struct model *m)
 
 	for (unsigned int i = 0; i < m->n; i++) {
 		struct frag_key key = key_of(m->d[i].id, m->d[i].origin);
-		const struct frag_datagram *d = frag_table_find(&table, &key);
+		const struct frag_datagram *d = find(&key);
 
 		assert_non_null(d);
 		assert_int_equal(d->n_buffers, m->d[i].n_buffers);
@@ -124,13 +140,14 @@ static void expect_same(struct model *m)
 static void make_room(struct model *m)
 {
 	const struct frag_datagram *d = frag_table_evictee(&table);
-	unsigned int victim = model_find(m, d->key.id, d->key.origin);
+	const uint32_t fullest = (uint32_t)d->key.origin;
+	unsigned int victim = model_find(m, d->key.id, fullest);
 
 	assert_in_range(victim, 0, m->n - 1);
 	for (uint32_t origin = 0; origin < 4; origin++)
-		assert_true(model_weight(m, origin) <= model_weight(m, d->key.origin));
+		assert_true(model_weight(m, origin) <= model_weight(m, fullest));
 	for (unsigned int i = 0; i < victim; i++)
-		assert_int_not_equal(m->d[i].origin, d->key.origin);
+		assert_int_not_equal(m->d[i].origin, fullest);
 	model_remove(m, victim);
 	frag_table_remove(&table, frag_table_evictee(&table));
 }
@@ -145,25 +162,25 @@ static void test_model(void **state)
 	for (unsigned long i = 0; i < rounds(20000); i++) {
 		uint32_t id = random_below(&seed, 12), origin = random_below(&seed, 4);
 		struct frag_key key = key_of(id, origin);
-		struct frag f = {.n_buffers = (uint16_t)(1 + random_below(&seed, 3))};
+		uint16_t n_buffers = (uint16_t)(1 + random_below(&seed, 3));
 		struct frag_datagram *d;
 		unsigned int at;
 
-		for (; !frag_table_has_room(&table, f.n_buffers); n_victims++)
+		for (; !frag_table_has_room(&table, n_buffers); n_victims++)
 			make_room(&m);
 		at = model_find(&m, id, origin);
-		d = frag_table_find(&table, &key);
+		d = find(&key);
 		assert_int_equal(d == NULL, at == m.n);
 		if (d == NULL) {
-			d = frag_table_add(&table, &key, i);
+			d = add(&key, i);
 			m.d[m.n].id = id;
 			m.d[m.n].origin = origin;
 			m.d[m.n].begun = i;
 			m.d[m.n].n_buffers = m.d[m.n].n_frags = 0;
 			m.n++;
 		}
-		assert_int_equal(frag_table_keep(&table, d, &f)->n_buffers, f.n_buffers);
-		m.d[at].n_buffers += f.n_buffers;
+		keep(d, n_buffers);
+		m.d[at].n_buffers += n_buffers;
 		m.d[at].n_frags++;
 		if (random_below(&seed, 8) == 0) {
 			frag_table_empty(&table, d);
@@ -181,18 +198,17 @@ static void test_model(void **state)
 static void test_fair(void **state)
 {
 	struct frag_key key = key_of(1, 1), flood;
-	struct frag_datagram *d = frag_table_add(&table, &key, 0);
-	const struct frag f = {.n_buffers = 1};
+	struct frag_datagram *d = add(&key, 0);
 
 	(void)state;
-	frag_table_keep(&table, d, &f);
+	keep(d, 1);
 	for (uint32_t i = 0; i < 1000; i++) {
 		flood = key_of(i, 2);
 		if (!frag_table_has_room(&table, 1))
 			frag_table_remove(&table, frag_table_evictee(&table));
-		frag_table_keep(&table, frag_table_add(&table, &flood, i), &f);
+		keep(add(&flood, i), 1);
 	}
-	assert_ptr_equal(frag_table_find(&table, &key), d);
+	assert_ptr_equal(find(&key), d);
 }
 
 int main(void)
