@@ -39,13 +39,6 @@ static struct plan plan_of(const struct pkt *p)
 	return plan;
 }
 
-static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN, "the first octet is the lowest");
-
-// Bits that all fragments of IPv4 have in common: DF, but not the rest of its field, nor
-// the length; not the checksum.
-#define FRONT_SHARED  ((uint64_t)IPV4_OFFSET_DF << 48 | 0xffff0000ffff)
-#define MIDDLE_SHARED 0xffffffff0000ffff
-
 // Whether the first fragment stays in the buffer of the packet, so that its payload is not copied.
 // One of IPv6 needs room for its fragment header, in front of the next frame's.
 static bool may_stay(const struct worker *w, const struct pkt *p)
@@ -56,29 +49,15 @@ static bool may_stay(const struct worker *w, const struct pkt *p)
 }
 
 // Writes the header of the fragment whose payload is len octets from off on: that of the packet, or
-// the copied one at to, but for the fields in which fragments differ. It is written as words, so
-// that no load waits for stores of parts.
+// the copied one at to, but for the fields in which fragments differ.
 static __rte_always_inline void header_write_v4(struct rte_ipv4_hdr *to,
 	const struct rte_ipv4_hdr *from, const struct plan *plan, uint32_t off, uint32_t len)
 {
 	const uint32_t more = off + len < plan->len ? RTE_IPV4_HDR_MF_FLAG : 0;
-	const uint64_t place = rte_cpu_to_be_16((uint16_t)(off / 8 | more));
-	const uint64_t total = rte_cpu_to_be_16((uint16_t)(rte_ipv4_hdr_len(from) + len));
-	uint64_t front, middle, sum;
-	uint32_t back;
+	const rte_be16_t place = rte_cpu_to_be_16((uint16_t)(off / 8 | more));
+	const uint16_t total = (uint16_t)(rte_ipv4_hdr_len(from) + len);
 
-	memcpy(&front, from, sizeof(front));
-	memcpy(&middle, &from->time_to_live, sizeof(middle));
-	memcpy(&back, &from->dst_addr, sizeof(back));
-	front = (front & FRONT_SHARED) | total << 16 | place << 48;
-	middle &= MIDDLE_SHARED;
-	sum = (front >> 32) + (front & UINT32_MAX) + (middle >> 32) + (middle & UINT32_MAX) + back;
-	middle |= (uint64_t)(uint16_t)~ipv4_words_fold(sum) << 16;
-	memcpy(to, &front, sizeof(front));
-	memcpy(&to->time_to_live, &middle, sizeof(middle));
-	memcpy(&to->dst_addr, &back, sizeof(back));
-	if (unlikely(rte_ipv4_hdr_len(to) > sizeof(*to)))
-		ipv4_checksum_set(to);
+	ipv4_header_write(to, ipv4_front(from, total, place), from);
 }
 
 // The same of IPv6, and its fragment header, for which there is room after the other headers.

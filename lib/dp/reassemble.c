@@ -359,6 +359,7 @@ bool reassemble_v4(struct worker *w, struct pkt *p)
 	struct piece piece = piece_read_v4(pkt_ip(p));
 	struct frag_datagram *d;
 	struct rte_ipv4_hdr *ip;
+	uint64_t front;
 
 	if (!is_valid(&piece) || piece.hdr_len + piece.off + piece.len > UINT16_MAX) {
 		pkt_drop(w, p, DROP_FRAGMENT_INVALID);
@@ -368,10 +369,8 @@ bool reassemble_v4(struct worker *w, struct pkt *p)
 	if (d == NULL || !datagram_to_packet(w, p, d, d->first->hdr_len))
 		return false;
 	ip = pkt_ip(p);
-	ip->total_length = rte_cpu_to_be_16(rte_pktmbuf_data_len(p->m));
-	ip->fragment_offset = d->df ? IPV4_OFFSET_DF : 0;
-	ip->type_of_service |= ecn_joined(d->ecn);
-	ipv4_checksum_set(ip);
+	front = ipv4_front(ip, rte_pktmbuf_data_len(p->m), d->df ? IPV4_OFFSET_DF : 0);
+	ipv4_header_write(ip, front | ecn_joined(d->ecn) << 8, ip); // type of service
 	if (!d->df)
 		p->refrag_size = 0; // any router may fragment it
 	datagram_finish(w, p, d);

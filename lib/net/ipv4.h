@@ -193,6 +193,40 @@ static inline void ipv4_checksum_set(struct rte_ipv4_hdr *ip)
 	ip->hdr_checksum = (uint16_t)~ipv4_words_fold(ipv4_header_words(ip));
 }
 
+// Bits of the first eight octets of a header that all fragments of a datagram have in common: DF,
+// but not the rest of its field, nor the length.
+#define IPV4_FRONT_SHARED ((uint64_t)IPV4_OFFSET_DF << 48 | 0xffff0000ffff)
+
+// The first eight octets of a header, with another length and, DF aside, field of fragments.
+static inline uint64_t ipv4_front(const struct rte_ipv4_hdr *ip, uint16_t len, rte_be16_t field)
+{
+	uint64_t front;
+
+	memcpy(&front, ip, sizeof(front));
+	return (front & IPV4_FRONT_SHARED) | (uint64_t)rte_cpu_to_be_16(len) << 16 |
+	       (uint64_t)field << 48;
+}
+
+// Writes a header: these first octets, and the rest of another one, or of its own; options are
+// there. Sets the checksum. It is written as words, so that no load waits for stores of parts.
+static inline void ipv4_header_write(
+	struct rte_ipv4_hdr *to, uint64_t front, const struct rte_ipv4_hdr *from)
+{
+	uint64_t middle, sum;
+	uint32_t back;
+
+	memcpy(&middle, (const uint8_t *)from + 8, sizeof(middle));
+	memcpy(&back, (const uint8_t *)from + 16, sizeof(back));
+	middle &= 0xffffffff0000ffff; // without the checksum
+	sum = (front >> 32) + (front & UINT32_MAX) + (middle >> 32) + (middle & UINT32_MAX) + back;
+	middle |= (uint64_t)(uint16_t)~ipv4_words_fold(sum) << 16;
+	memcpy(to, &front, sizeof(front));
+	memcpy((uint8_t *)to + 8, &middle, sizeof(middle));
+	memcpy((uint8_t *)to + 16, &back, sizeof(back));
+	if (unlikely(rte_ipv4_hdr_len(to) > sizeof(*to)))
+		ipv4_checksum_set(to);
+}
+
 static inline bool ip_proto_has_ports(uint8_t proto)
 {
 	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_SCTP ||
