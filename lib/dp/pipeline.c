@@ -97,6 +97,7 @@ static __rte_always_inline void pass_begin(struct worker *w, uint64_t now)
 	w->n_large = 0;
 	w->natt = w->snapshot->udp_ports != NULL;
 	w->n_udp = 0;
+	w->admitted.rest = 0;
 }
 
 static __rte_always_inline void pass_end(struct worker *w)

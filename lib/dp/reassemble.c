@@ -8,6 +8,7 @@
 #include "ecn.h"
 #include "error.h"
 #include "forward.h"
+#include "frag_origin.h"
 #include "handover.h"
 #include "hold.h"
 #include "ipv4.h"
@@ -146,21 +147,6 @@ static enum drop fragment_place(struct worker *w, struct pkt *p, struct frag_tab
 	}
 }
 
-// Origin that the fragments of a datagram have in common: a policy, because SAs change with a
-// rekey, or an interface.
-static enum drop find_origin(struct worker *w, struct pkt *p, uint64_t *origin)
-{
-	enum drop d;
-
-	*origin = p->iface;
-	if (p->sa_in == NULL)
-		return policy_check_clear_fragment(w, p);
-	d = policy_check_fragment(w, p);
-	if (d == DROP_NONE)
-		*origin = snapshot_policy(w->snapshot, p->in_by)->name_hash;
-	return d;
-}
-
 // The worker that reassembles a datagram out of a tunnel. Where workers share the work of tunnels,
 // it is the one that all packets between these hosts were handed to.
 static unsigned int owner_of(const struct worker *w, const struct piece *piece)
@@ -183,7 +169,8 @@ static struct frag_datagram *fragment_input(struct worker *w, struct pkt *p, str
 		handover_enqueue(w, p, owner_of(w, piece)))
 		return NULL;
 	if (reason == DROP_NONE)
-		reason = find_origin(w, p, &piece->key.origin);
+		reason = frag_origin_find(
+			w, p, &piece->key.src, &piece->key.dst, &piece->key.origin);
 	if (unlikely(reason == DROP_STANDBY) && hold_instead(w, p, reason) == DROP_NONE)
 		return NULL;
 	if (reason == DROP_NONE)

@@ -165,6 +165,17 @@ struct translating {
 	struct ip_addr src;           // its own; of errors, that of a router
 };
 
+// The last fragment that policy has admitted in this pass, by all that the decision depends on but
+// the configuration, and the decision: see frag_origin.c.
+struct admitted {
+	uint64_t rest; // 0: there is none
+	const struct sa_in *sa_in;
+	struct ip_addr src, dst;
+	const struct nexthop *nexthop;
+	uint32_t origin;
+	uint16_t in_by;
+};
+
 struct worker {
 	// Set by the control thread before the worker runs.
 	unsigned int id;
@@ -231,6 +242,7 @@ struct worker {
 	const struct held *failed;              // errors are sent about this packet; NULL: others
 	bool natt;                              // whether any SA uses UDP encapsulation
 	bool punted;                            // packets to the host
+	struct admitted admitted;
 
 	// The first FRAGMENTS_MAX are for fragments to be sent, and reused within the pass; the
 	// others are allocated in order, up to n_pkts.

@@ -31,7 +31,7 @@ struct frag_key {
 				};
 				uint64_t datagram;
 			};
-			uint64_t origin; // number of their ingress, see reassemble.c
+			uint64_t origin; // number of their ingress, see frag_origin.h
 		};
 		uint64_t word[FRAG_KEY_WORDS];
 	};
