@@ -264,8 +264,9 @@ static __rte_noinline void transit_slow_burst(
 	struct worker *w, struct flow *flows[], uint8_t place[], uint16_t n, struct hashes *begun)
 {
 	struct policies found[RX_BURST_MAX];
+	const struct flow_pkt *new[RX_BURST_MAX];
 	struct pkt *p[RX_BURST_MAX];
-	uint16_t kept = 0;
+	uint16_t kept = 0, n_new = 0;
 
 	prefetch_routes(w, place, n);
 	if (unlikely(flow_table_translates(w->flows))) {
@@ -285,11 +286,12 @@ static __rte_noinline void transit_slow_burst(
 		if (!through)
 			continue;
 		if (flows[place[i]] == NULL)
-			flow_insert_prefetch(w->flows, &w->flow_pkt[place[i]]);
+			new[n_new++] = &w->flow_pkt[place[i]];
 		place[kept++] = place[i];
 	}
 	if (kept == 0)
 		return;
+	flow_insert_prefetch(w->flows, new, n_new);
 	policy_find(w, p, kept, found);
 	for (uint16_t i = 0; i < kept; i++) {
 		struct flow_pkt *fp = &w->flow_pkt[place[i]];

@@ -41,8 +41,6 @@ static enum drop begin(struct worker *w, struct translated *t, bool *through)
 	}
 	t->is_new = translate_begin(w, t->p, t->fp, t->f) && t->f == NULL;
 	d = transit_slow_begin(w, t->p, t->fp, t->f, through);
-	if (d == DROP_NONE && *through && t->f == NULL)
-		flow_insert_prefetch(w->flows, t->fp);
 	w->translating = NULL;
 	return d;
 }
@@ -183,7 +181,8 @@ void transit_translated(
 	struct worker *w, struct flow *const flows[], const uint8_t place[], uint16_t n)
 {
 	struct translated t[RX_BURST_MAX], *kept[RX_BURST_MAX] = {NULL};
-	uint16_t n_kept = 0;
+	const struct flow_pkt *new[RX_BURST_MAX];
+	uint16_t n_kept = 0, n_new = 0;
 
 	w->as_received = true;
 	for (uint16_t i = 0; i < n; i++) {
@@ -196,9 +195,13 @@ void transit_translated(
 		d = begin(w, &t[i], &through);
 		if (d != DROP_NONE)
 			pkt_drop(w, t[i].p, d);
-		else if (through)
-			kept[n_kept++] = &t[i];
+		if (d != DROP_NONE || !through)
+			continue;
+		if (t[i].f == NULL)
+			new[n_new++] = t[i].fp;
+		kept[n_kept++] = &t[i];
 	}
+	flow_insert_prefetch(w->flows, new, n_new);
 	n_kept = prepare(w, kept, n_kept);
 	for (uint16_t i = 0; i < n_kept; i++) {
 		enum drop d = pass(w, kept[i]);

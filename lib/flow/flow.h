@@ -220,9 +220,10 @@ const struct flow_nat *flow_nat_of(const struct flow_table *t, const struct flow
 // Starts the lookup of the flow of a packet: computes its hash, and prefetches its bucket.
 union flow_place flow_lookup_start(const struct flow_table *t, struct flow_pkt *p);
 
-// Prefetches the memory that flow_insert() reads in a full table. After flow_lookup_start(), for a
-// packet without a flow.
-void flow_insert_prefetch(const struct flow_table *t, const struct flow_pkt *p);
+// Prefetches the memory that flow_insert() reads in a full table. After flow_lookup_start(), for n
+// packets without a flow, at most FLOW_BURST_MAX.
+void flow_insert_prefetch(
+	const struct flow_table *t, const struct flow_pkt *const p[], unsigned int n);
 
 // Finds, for n packets whose lookups are started, flows with their hashes, and prefetches the lines
 // that flow_is_of_packet(), flow_decision_get() and flow_track() read. x: the index in which the

@@ -136,21 +136,41 @@ static bool all_may_grow(const struct flow_table *t)
 	return load(&t->n_filled) < (uint64_t)flow_pool_free(t) * FLOW_HOLDER_SHARE;
 }
 
-void flow_insert_prefetch(const struct flow_table *t, const struct flow_pkt *p)
+// The flow that most likely goes for that of the packet; NULL: their buckets are empty.
+static const struct flow *likely_victim(
+	const struct flow_table *t, struct flow_index *x, const struct flow_pkt *p)
 {
-	struct own_slots slots;
-	const struct flow *f;
+	struct own_slots slots = own_slots_of(x, p->hash);
 
-	if (!all_may_grow(t)) { // a flow may have to go: most likely this one
-		slots = own_slots_of(flow_index(t), p->hash);
-		if (slots.left != 0) {
-			f = own_slots_take(t, &slots);
-			rte_prefetch0(f);
-			rte_prefetch0(&f->key);
-		}
+	return slots.left != 0 ? own_slots_take(t, &slots) : NULL;
+}
+
+// The flows' pages are many more than the processor remembers. In a loop this short it looks for
+// several of them at once.
+static void victims_prefetch(
+	const struct flow_table *t, const struct flow_pkt *const p[], unsigned int n)
+{
+	struct flow_index *x = flow_index(t);
+	const struct flow *victim[FLOW_BURST_MAX];
+
+	for (unsigned int i = 0; i < n; i++)
+		victim[i] = likely_victim(t, x, p[i]);
+	for (unsigned int i = 0; i < n; i++) {
+		rte_prefetch0(victim[i]);
+		rte_prefetch0(RTE_PTR_ADD(victim[i], offsetof(struct flow, key)));
 	}
-	if (load(&t->source_limit) != 0)
-		flow_source_cells_prefetch(flow_source_cells(&t->sources, &p->key.addr[p->dir]));
+}
+
+void flow_insert_prefetch(
+	const struct flow_table *t, const struct flow_pkt *const p[], unsigned int n)
+{
+	if (!all_may_grow(t)) // flows may have to go
+		victims_prefetch(t, p, n);
+	if (load(&t->source_limit) == 0)
+		return;
+	for (unsigned int i = 0; i < n; i++)
+		flow_source_cells_prefetch(
+			flow_source_cells(&t->sources, &p[i]->key.addr[p[i]->dir]));
 }
 
 // Whether the best flow so far is of a holder that is about as large as the largest.
