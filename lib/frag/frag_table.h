@@ -163,7 +163,7 @@ static inline struct frag *frag_table_keep(
 }
 
 // The datagram stays: its holder is charged with its present weight. Call after frag_table_keep(),
-// unless frag_table_remove() follows at once.
+// unless frag_table_empty() or frag_table_remove() follows at once.
 void frag_table_settle(struct frag_table *t, struct frag_datagram *d);
 
 // Removes the fragments of a datagram, whose mbufs the caller has taken, but not the datagram.

@@ -21,10 +21,10 @@ struct frame piece(uint16_t port, struct ipv4 ip, uint32_t off, uint32_t len)
 	struct frame f;
 
 	len = RTE_MIN(len, whole.len - off);
-	ip.len = (uint16_t)(IP_LEN + len);
+	ip.len = (uint16_t)(IP_LEN + ip.options + len);
 	ip.frag |= (uint16_t)(off / 8 | (off + len < whole.len ? MF : 0));
 	f = frame_ip(port, ip);
-	memcpy(f.b + ETH_LEN + IP_LEN, whole.b + off, len);
+	memcpy(f.b + ETH_LEN + IP_LEN + ip.options, whole.b + off, len);
 	return f;
 }
 
@@ -40,7 +40,7 @@ unsigned int pieces(struct frame f[], uint16_t port, struct ipv4 ip, uint32_t st
 void collect(const uint8_t *packet, uint16_t len)
 {
 	bool v4 = packet[0] >> 4 == 4;
-	uint16_t head_len = v4 ? IP_LEN : IP6_LEN;
+	uint16_t head_len = v4 ? (packet[0] & 15) * 4 : IP6_LEN;
 	uint32_t off = 0;
 
 	if (v4)
