@@ -166,7 +166,8 @@ struct translating {
 };
 
 // The last fragment that policy has admitted in this pass, by all that the decision depends on but
-// the configuration, and the decision: see frag_origin.c.
+// state that other threads change meanwhile (roles, links and SAs, policies changed in place); and
+// the decision: see frag_origin.c.
 struct admitted {
 	uint64_t rest; // 0: there is none
 	const struct sa_in *sa_in;
