@@ -298,8 +298,8 @@ static __rte_noinline void transit_slow_burst(
 		struct flow **f = &flows[place[i]];
 		enum drop d;
 
-		// Reversed: host_admit() has found one.
-		if (*f == NULL && (unlikely(hashes_add(begun, fp->hash)) || fp->reversed))
+		// host_admit() may have found one, which another worker has just made.
+		if (*f == NULL && (unlikely(hashes_add(begun, fp->hash)) || pkt_is_for_host(p[i])))
 			*f = flow_find(w->flows, fp);
 		d = transit_slow_path(w, p[i], fp, f, &found[i]);
 		if (unlikely(d == STALE)) // another worker has got a configuration that translates

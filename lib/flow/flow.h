@@ -12,8 +12,8 @@
 //	for each packet: flow_lookup_read() of flow_lookup.h, which reads its headers
 //	flow_find_burst(t, x, p, place, n); // x: flow_index() since before the first packet
 //	for each packet: if (!flow_is_of_packet()) // of flow_lookup.h
-//		flow_find(), if an earlier packet may have made it, or flow_insert() with the
-//		decision of the slow path
+//		flow_find(), if place.own is another flow's, or if an earlier packet of the
+//		burst may have made it; else flow_insert() with the decision of the slow path;
 //		then flow_decision_get() and flow_track() of flow_track.h; without a decision
 //		flow_track() first, then the slow path and flow_decision_set()
 //	flow_tick()
@@ -231,8 +231,8 @@ void flow_insert_prefetch(
 void flow_find_burst(const struct flow_table *t, struct flow_index *x, const struct flow_pkt p[],
 	union flow_place place[], unsigned int n);
 
-// The flow of one packet, after flow_lookup_start(), or NULL. Sets the packet's direction to that
-// in the flow.
+// The flow of one packet, after flow_lookup_start(). Sets the packet's direction to that in the
+// flow. NULL: there is none, and the packet has its own direction, also if one was found before.
 struct flow *flow_find(const struct flow_table *t, struct flow_pkt *p);
 
 // No drops:

@@ -71,7 +71,10 @@ struct flow *flow_find(const struct flow_table *t, struct flow_pkt *p)
 	uint32_t place = place_find(t, &home, p->hash, &p->key);
 	struct flow_dir *own = flow_line(t, place ^ p->dir ^ p->reversed);
 
-	return place != 0 && is_of_dir(t, own, &p->key) ? flow_of_packet(own, p) : NULL;
+	if (place != 0 && is_of_dir(t, own, &p->key))
+		return flow_of_packet(own, p);
+	flow_pkt_leave(p);
+	return NULL;
 }
 
 static void slot_clear(struct flow_table *t, uint32_t hash, uint32_t place)

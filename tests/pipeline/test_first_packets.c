@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Several packets of new flows in one burst, whose look-ups all found none. Proves that the later
-// ones belong to the flow that the first one of theirs has begun: rules do not take them for new.
+// ones belong to the flow that the first one of theirs, or another worker, has begun: rules do not
+// take them for new.
 #include <netinet/in.h>
 
 #include "flow_table.h"
@@ -148,6 +149,47 @@ static void test_full_burst(void **state)
 	gateway_free(g);
 }
 
+// Where another worker begins a flow while a burst with an answer is looked up.
+static struct gateway *begins_at;
+
+void __real_flow_find_burst(const struct flow_table *t, struct flow_index *x,
+	const struct flow_pkt p[], union flow_place place[], unsigned int n);
+void __wrap_flow_find_burst(const struct flow_table *t, struct flow_index *x,
+	const struct flow_pkt p[], union flow_place place[], unsigned int n);
+
+void __wrap_flow_find_burst(const struct flow_table *t, struct flow_index *x,
+	const struct flow_pkt p[], union flow_place place[], unsigned int n)
+{
+	struct flow_pkt q;
+	struct flow *f;
+
+	__real_flow_find_burst(t, x, p, place, n);
+	if (begins_at == NULL || n == 0)
+		return;
+	q = p[0];
+	q.dir = !q.dir;
+	assert_int_equal(
+		flow_insert(begins_at->flows, 0, &q, NULL, LAN, begins_at->w->now_ms, NULL, &f),
+		DROP_NONE);
+	begins_at = NULL;
+}
+
+// The host has asked by another worker.
+static void test_answer_to_the_host(void **state)
+{
+	struct gateway *g = site_a_host(LAN, (struct site){0});
+	const struct frame f = frame_ip(
+		LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.1.0.1", .sport = 53, .dport = 5000));
+
+	(void)state;
+	gateway_expect_drop(g, &f, DROP_LOCAL_UNSERVED);
+	begins_at = g;
+	gateway_expect_punted(g, f);
+	assert_null(begins_at);
+	assert_int_equal(flow_count(g->flows), 1);
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +199,7 @@ int main(void)
 		pipeline_test(test_error_before),
 		pipeline_test(test_repeated_syn),
 		pipeline_test(test_full_burst),
+		pipeline_test(test_answer_to_the_host),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);

@@ -94,6 +94,32 @@ static void test_keys(void **state)
 	}
 }
 
+// A packet whose flow has ended has its own direction again, in which it may begin one.
+static void test_direction_after_the_end(void **state)
+{
+	struct flow_pkt p = udp(HOST_A, 1000, HOST_B, 53), reply = udp(HOST_B, 53, PUBLIC, 2000);
+	const struct ip_ends sent = ends(PUBLIC, 2000, HOST_B, 53);
+	const uint8_t dir = reply.dir;
+	struct flows s;
+	struct flow *f;
+
+	(void)state;
+	init(&s);
+	assert_int_equal(insert(&s, &p, &sent, &f), DROP_NONE);
+	flow_lookup_start(s.t, &reply);
+	assert_ptr_equal(flow_find(s.t, &reply), f);
+	assert_true(reply.reversed);
+	assert_int_equal(reply.dir, !dir);
+	assert_ptr_equal(flow_find(s.t, &reply), f);
+	flow_remove(s.t, 0, f, 0);
+	assert_null(flow_find(s.t, &reply));
+	assert_false(reply.reversed);
+	assert_int_equal(reply.dir, dir);
+	assert_int_equal(flow_insert(s.t, 0, &reply, NULL, 0, 0, NULL, &f), DROP_NONE);
+	assert_int_equal(flow_word_initiator(flow_word(f)), dir);
+	flows_fini(&s);
+}
+
 static void test_ends_are_used_once(void **state)
 {
 	struct flow_pkt a = udp(HOST_A, 1000, HOST_B, 53), b = udp(HOST_A + 1, 1000, HOST_B, 53),
@@ -423,6 +449,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_direction_after_the_end),
 		cmocka_unit_test(test_ends_are_used_once),
 		cmocka_unit_test(test_redecided_by_either_key),
 		cmocka_unit_test(test_view),
