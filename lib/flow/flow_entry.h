@@ -169,7 +169,7 @@ static inline struct flow *flow_of_packet(struct flow_dir *own, struct flow_pkt 
 	return flow_of_dir(own);
 }
 
-// After its flow was removed: the packet has its own direction again.
+// Without a flow, or when that was removed: the packet has its own direction again.
 static inline void flow_pkt_leave(struct flow_pkt *p)
 {
 	p->dir ^= p->reversed;
@@ -181,9 +181,9 @@ struct flow_decision {
 	union flow_deciders by;
 	uint64_t egress;  // of flow_egress_clear(), flow_egress_protect() or flow_egress_route()
 	uint32_t ingress; // number of the interface that they come by
-	// Not of the decision, but read with it: as flow_word_shown(), and the mark.
+	// Not of the decision, but read with it: as flow_word_shown().
 	uint16_t shown;
-	uint64_t mark;
+	uint64_t mark; // read with it, too; for flow_insert() the generation
 };
 
 #define FLOW_DECIDING UINT32_MAX // generation of a decision that is being written

@@ -122,7 +122,7 @@ static struct model {
 } * model;
 
 static struct flow_table *table;
-static struct flow_worker beginner[2]; // that begin flows: each has one free entry
+static struct flow_worker beginner[2]; // that begin flows; at every step the same, with no entry
 static _Atomic uint32_t *cells;        // counters of flows by source: one in each row
 
 unsigned int model_scenarios(void)
@@ -217,9 +217,10 @@ static void begin(bool clear, uint8_t proto)
 	p.hash = HASH;
 	w->n_free = 1;
 	w->free[0] = 1 + clear;
-	w->births_left = UINT32_MAX;
 	flow_entry_add(table, w, &p, NULL, NULL, ct_begin(table, &p, &reason) | FLOW_OF_SOURCE, 0,
 		FLOW_HELD + FLOW_UNESTABLISHED, &d, 1, &place);
+	w->n_free = 0;
+	w->births_left = UINT32_MAX;
 }
 
 // The facts that an accepted packet has recorded by then, unless the next connection has begun.
@@ -318,6 +319,7 @@ static void table_setup(void)
 	model->index.n = 1;
 	table->index = table->oldest = &model->index;
 	table->sources.cell = cells = explore_alloc(2 * sizeof(uint32_t));
+	beginner[0].births_left = beginner[1].births_left = UINT32_MAX;
 }
 
 // Puts the flow into the table that its first packet begins.

@@ -321,6 +321,7 @@ static void step_with_lookups(struct model *m, uint32_t n)
 static void test_lookups_across_steps(void **state)
 {
 	const uint32_t n = SMALL * 15 / 16;
+	const struct flow_index *former;
 	static struct model m;
 	struct flow *f;
 
@@ -331,11 +332,14 @@ static void test_lookups_across_steps(void **state)
 		;
 	for (uint32_t i = 0; i < n; i++)
 		assert_int_equal(add(&m.s, 0, i, 0, &f), DROP_NONE);
+	former = flow_index(m.s.t);
 	capacity_change(&m, 4 * SMALL);
+	assert_int_equal(m.s.t->move.step, FLOW_MOVE_CLEARS);
 	while (m.s.t->move.step != FLOW_MOVE_NONE) {
 		step_with_lookups(&m, n);
 		flows_tick(&m.s, 0, 256);
 	}
+	assert_ptr_not_equal(flow_index(m.s.t), former);
 	flows_fini(&m.s);
 }
 
