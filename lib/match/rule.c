@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rte_common.h>
 
@@ -85,6 +86,16 @@ static bool rules_index(struct rule_set *s)
 	return s->index != NULL;
 }
 
+static bool tunnels_copy(struct rule *r, const struct rule *from)
+{
+	uint32_t *copy = calloc(from->n_tunnels + 1, sizeof(*copy));
+
+	r->tunnels = copy;
+	if (copy != NULL && from->n_tunnels > 0)
+		memcpy(copy, from->tunnels, from->n_tunnels * sizeof(*copy));
+	return copy != NULL;
+}
+
 // False: there is no memory.
 static bool rules_copy(struct rule_set *s, const struct rule rules[])
 {
@@ -98,6 +109,7 @@ static bool rules_copy(struct rule_set *s, const struct rule rules[])
 			m->more = classifier_lists_copy(m->more);
 			good &= m->more != NULL;
 		}
+		good &= tunnels_copy(&s->rule[i], &rules[i]);
 	}
 	return good;
 }
@@ -121,8 +133,6 @@ struct rule_set *rule_set_new(
 		errno = -rc;
 		return NULL;
 	}
-	for (unsigned int i = 0; i < s->n; i++)
-		s->rule[i].tunnels = NULL; // the caller's
 	return s;
 }
 
@@ -132,8 +142,10 @@ void rule_set_free(struct rule_set *s)
 		return;
 	for (enum rule_scope scope = 0; scope < RULE_SCOPES; scope++)
 		classifier_free(s->classifier[scope]);
-	for (unsigned int i = 0; i < s->n; i++)
+	for (unsigned int i = 0; i < s->n; i++) {
 		free((void *)(uintptr_t)s->rule[i].match.more);
+		free((void *)(uintptr_t)s->rule[i].tunnels);
+	}
 	free(s->index);
 	free(s);
 }

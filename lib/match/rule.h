@@ -21,7 +21,7 @@ struct rule {
 	uint8_t states; // set of 1 << enum rule_state, not empty
 	struct classifier_match match;
 	// Numbers of policies, ascending, by any of which the packet is received or sent; none:
-	// with or without a tunnel. The caller keeps ownership; only rule_set_new() reads them.
+	// with or without a tunnel.
 	const uint32_t *tunnels;
 	unsigned int n_tunnels;
 	unsigned int place; // among the rules of its scope; set by rule_set_new()

@@ -279,7 +279,7 @@ static void test_copies(void **state)
 	assert_int_equal(rule_set_count(s), 3);
 	assert_string_equal(rule_set_at(s, 1)->name, "second");
 	assert_int_equal(rule_set_at(s, 1)->action, RULE_DROP);
-	assert_null(rule_set_at(s, 0)->tunnels);
+	assert_int_equal(rule_set_at(s, 0)->tunnels[0], 4);
 	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_NEW), 1);
 	key.tunnel_out = RTE_BE32(4);
 	assert_int_equal(rule_set_decide(s, RULE_FORWARD, &key, RULE_NEW), 0);
