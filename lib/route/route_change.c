@@ -366,6 +366,22 @@ static bool is_new(const struct route_table *t, unsigned int i)
 	return t->planned[i] != 0 && route_entry(t, t->planned[i])->state == ENTRY_PLANNED;
 }
 
+static bool is_leaving(const struct route_table *t, unsigned int i)
+{
+	return t->configured[i] != 0 && route_entry(t, t->configured[i])->state == ENTRY_LEAVING;
+}
+
+void route_plan_each(const struct route_table *t,
+	void (*changed)(void *arg, const struct ip_prefix *to), void *arg)
+{
+	for (unsigned int i = 0; i < t->n_planned; i++)
+		if (is_new(t, i))
+			changed(arg, &route_entry(t, t->planned[i])->route.to);
+	for (unsigned int i = 0; i < t->n_configured; i++)
+		if (is_leaving(t, i))
+			changed(arg, &route_entry(t, t->configured[i])->route.to);
+}
+
 void route_plan_drop(struct route_table *t)
 {
 	for (unsigned int i = 0; i < t->n_planned; i++)
@@ -399,8 +415,7 @@ void route_plan_end(struct route_table *t)
 		if (is_new(t, i))
 			entry_begin(t, t->planned[i]);
 	for (unsigned int i = 0; i < t->n_configured; i++)
-		if (t->configured[i] != 0 &&
-			route_entry(t, t->configured[i])->state == ENTRY_LEAVING)
+		if (is_leaving(t, i))
 			entry_end(t, t->configured[i]);
 	free(t->configured);
 	t->configured = t->planned;

@@ -49,6 +49,10 @@ void route_table_watch(struct route_table *t, route_watch *watch, void *arg);
 // find nothing of it. Returns 0, or as route_put(), and nothing is prepared.
 int route_plan(struct route_table *t, const struct route routes[], unsigned int n);
 
+// Calls a function for the prefix of each route that the plan adds, replaces or deletes.
+void route_plan_each(const struct route_table *t,
+	void (*changed)(void *arg, const struct ip_prefix *to), void *arg);
+
 // Gives the plan up.
 void route_plan_drop(struct route_table *t);
 
