@@ -308,8 +308,10 @@ struct snapshot *build_snapshot(const struct conf *conf, const struct build_port
 		if (s->nat == NULL)
 			rc = build_fail(why, size, "nat", errno);
 	}
-	if (rc == 0)
+	if (rc == 0) {
+		build_carry(s, running);
 		return s;
+	}
 	build_snapshot_free(s);
 	return NULL;
 }
@@ -325,7 +327,8 @@ void build_link(const struct snapshot *s, const struct snapshot *old)
 		objects_policy_set(s->objects, spd_at(s->spd, i)->number, spd_at(s->spd, i));
 	build_routes_skip(s);
 	route_plan_begin(s->routes);
-	route_table_forget(s->routes);
+	if (s->carried == 0)
+		route_table_forget(s->routes);
 	s->control->routes_replaced = route_table_removed(s->routes);
 	if (old != NULL)
 		build_sas_unlink(old);
@@ -404,6 +407,7 @@ void build_snapshot_free(struct snapshot *s)
 	objects_free(s->objects);
 	rule_set_free(s->rules);
 	nat_set_free(s->nat);
+	free(s->carry);
 	free(s->dummies);
 	free(s->udp_ports);
 	free(s->udp_ends);

@@ -51,6 +51,13 @@ struct rule_set *build_rules(
 struct nat_set *build_nat(
 	const struct conf *conf, const struct spd *policies, const struct nat_set *running);
 
+// Compares a snapshot with the one that it is to replace (NULL: none), for its carried and carry.
+// Without memory, no decision is carried.
+void build_carry(struct snapshot *s, const struct snapshot *running);
+
+// Adds the routes that the plan changes, to s->carry.
+void build_carry_routes(struct snapshot *s);
+
 // A kind of object with numbers, by which flows remember it and its decisions are counted.
 struct build_kind {
 	size_t size, name, number;                 // of an object, and of these in it

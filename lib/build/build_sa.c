@@ -277,6 +277,7 @@ int build_commit(struct snapshot *s, const struct conf *conf)
 		sa_list_free(&next);
 		return -ENOMEM;
 	}
+	build_carry_routes(s);
 	replaced = s->control->replaced;
 	table = replaced + next.n_out;
 	table[SAD_IN] = objects_sad_replace(o, SA_IN, table[SAD_IN]);

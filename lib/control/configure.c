@@ -169,6 +169,17 @@ static void settings_apply(struct control *c, const struct conf *conf)
 			conf->icmp_echoes_per_second, conf->host_packets_per_second);
 }
 
+// All flows are decided again that a change of routes, also an earlier one, or of IKE concerns.
+static void decisions_carry(struct control *c, struct snapshot *s)
+{
+	if (c->ike.redecide)
+		s->carried = 0;
+	if (s->carried != 0)
+		s->carry->regions = c->redecide;
+	c->ike.redecide = false;
+	c->redecide = (struct flow_regions){.any = false};
+}
+
 static void publish(struct control *c, struct conf *conf, struct snapshot *s,
 	struct tunnels *tunnels, uint64_t now_ms)
 {
@@ -178,10 +189,9 @@ static void publish(struct control *c, struct conf *conf, struct snapshot *s,
 	tunnels_set(c, tunnels, s, c->retired);
 	build_link(s, c->retired);
 	frozen_renew(c);
+	decisions_carry(c, s);
 	atomic_store_explicit(&c->snapshot, s, memory_order_release);
 	tunnels_keep_down(c, now_ms);
-	c->ike.redecide = false; // all flows are
-	c->redecide = (struct flow_regions){.any = false};
 	c->retired_token = rte_rcu_qsbr_start(c->qsbr);
 	settings_apply(c, conf);
 	neighbours_unset(c, c->conf, now_ms);

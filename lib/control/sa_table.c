@@ -23,6 +23,7 @@ static void snapshot_renew(struct control *c, bool redecide)
 	next->mss_clamped |= c->ike.mss_clamped;
 	if (redecide) {
 		next->flow_generation = next->generation;
+		next->carried = 0;
 		route_table_forget(next->routes); // freed with the next batch, after this
 		c->routes_changed = true;
 	}

@@ -11,6 +11,7 @@
 
 #include <rte_ether.h>
 
+#include "carry_notes.h"
 #include "flow_entry.h"
 #include "interface.h"
 #include "nat.h"
@@ -71,6 +72,9 @@ struct snapshot {
 	uint32_t generation;
 	// The generation in which the objects that decide about flows last changed.
 	uint32_t flow_generation;
+	// The one before: its decisions hold if carry does not concern them. 0: none do.
+	uint32_t carried;
+	struct carry *carry;
 	uint16_t n_ports;           // or more; numbers of ports that were removed have no addresses
 	struct snapshot_port *port; // indexed by the gateway's number of the port
 	struct iface *iface;        // by number

@@ -3,6 +3,7 @@
 
 #include <rte_tcp.h>
 
+#include "carry.h"
 #include "decide.h"
 #include "decided_run.h"
 #include "egress.h"
@@ -230,6 +231,29 @@ enum drop transit_slow_path(struct worker *w, struct pkt *p, struct flow_pkt *fp
 	return d;
 }
 
+// The packets whose flows have a decision of the generation before that holds in this one leave the
+// slow path. Returns how many are left.
+static uint16_t transit_carried(
+	struct worker *w, struct flow *const flows[], uint8_t place[], uint16_t n)
+{
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < n; i++) {
+		struct pkt *p = w->transit.p[place[i]];
+		struct flow_pkt *fp = &w->flow_pkt[place[i]];
+		struct flow *f = flows[place[i]];
+		enum drop d = STALE;
+
+		if (f != NULL && carry_decision(w, p, f, fp))
+			d = transit_decided(w, p, fp, f);
+		if (d == STALE)
+			place[kept++] = place[i];
+		else if (d != DROP_NONE)
+			pkt_drop(w, p, d);
+	}
+	return kept;
+}
+
 // Each packet of the slow path looks up the routes to its two ends.
 static void prefetch_routes(const struct worker *w, const uint8_t place[], uint16_t n)
 {
@@ -268,6 +292,9 @@ static __rte_noinline void transit_slow_burst(
 	struct pkt *p[RX_BURST_MAX];
 	uint16_t kept = 0, n_new = 0;
 
+	n = transit_carried(w, flows, place, n);
+	if (n == 0)
+		return;
 	prefetch_routes(w, place, n);
 	if (unlikely(flow_table_translates(w->flows))) {
 		transit_translated(w, flows, place, n);

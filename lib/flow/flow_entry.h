@@ -357,6 +357,15 @@ static inline void flow_decision_set(
 		generation, d);
 }
 
+// Worker. Lets the decision that was read with this mark hold for another generation as well.
+// False: another worker has removed or replaced it, or is about to.
+static inline bool flow_decision_renew(
+	struct flow *f, unsigned int dir, uint64_t mark, uint32_t generation)
+{
+	return atomic_compare_exchange_strong_explicit(&f->dir[dir].mark, &mark,
+		flow_mark_next(mark, generation), memory_order_release, memory_order_relaxed);
+}
+
 // Worker. Removes the decision, also one that another worker is about to store. A worker that finds
 // none decides by all that this one has seen.
 static inline void flow_decision_forget(struct flow *f, unsigned int dir)

@@ -27,5 +27,12 @@ static inline uint32_t flow_region_of(const struct ip_addr *a)
 	return ip_addr_is_v4(a) ? rte_be_to_cpu_16((uint16_t)a->w[3]) : 1u << 16 | v6;
 }
 
+static inline bool flow_regions_have(const struct flow_regions *set, const struct ip_addr *a)
+{
+	const uint32_t region = flow_region_of(a);
+
+	return (set->bits[region / 64] >> region % 64 & 1) != 0;
+}
+
 // Adds the regions of all addresses of a prefix.
 void flow_regions_add(struct flow_regions *set, const struct ip_prefix *prefix);

@@ -209,6 +209,12 @@ static uint64_t policy_lookups(const struct gateway *g)
 	return running_policy_sum(g->snapshot, "b").asked;
 }
 
+static void expect_lookups(const struct gateway *g, uint64_t n)
+{
+	assert_int_equal(policy_lookups(g), n);
+	assert_int_equal(running_rule_sum(g->snapshot, BUILD_RULE_DEFAULT).asked, n);
+}
+
 static void test_counters_outlive_reload(void **state)
 {
 	struct gateway *g = site_a((struct site){0});
@@ -216,10 +222,46 @@ static void test_counters_outlive_reload(void **state)
 	(void)state;
 	for (unsigned int i = 1; i <= 3; i++) {
 		send_out(g, 2);
-		assert_int_equal(policy_lookups(g), i); // the flow is evaluated again
+		expect_lookups(g, i);
 		reload(g, (struct site){0});
-		assert_int_equal(policy_lookups(g), i);
-		assert_int_equal(running_rule_sum(g->snapshot, BUILD_RULE_DEFAULT).asked, i);
+		g->snapshot->carried = 0; // so that the flow is evaluated again
+		expect_lookups(g, i);
+	}
+	gateway_free(g);
+}
+
+#define POLICY(ends)                                                                               \
+	", { name = \"new\"; " ends " action = \"protect\"; out = \"to-b\"; in = \"from-b\"; }"
+#define FAR "local = \"10.1.0.0/24\"; remote = \"10.9.0.0/24\";"
+
+// A change between other ends lets a flow be as it is; a change between its own, or any, does not.
+static void test_decisions_are_carried(void **state)
+{
+	static const struct {
+		struct site site;
+		unsigned int lookups; // by then
+	} rows[] = {
+		{{0}, 1},
+		{{.mtu = 1400}, 1},
+		{{.policies = POLICY(FAR)}, 1},
+		{{.errors_per_second = 7}, 1}, // without it
+		{{.policies = POLICY("local = \"10.1.0.5/32\"; remote = \"10.2.0.0/16\";")}, 2},
+		{{.more = "rules = ( { name = \"far\"; source = \"10.1.0.0/24\"; destination = "
+			  "\"10.9.0.0/24\"; action = \"drop\"; } );"},
+			3}, // as the policy is gone
+		{{.more = "default_action = \"accept\";"}, 3},
+		{{.sa_out = " df = \"set\";"}, 4},
+		{{0}, 5},
+	};
+	struct gateway *g = site_a((struct site){0});
+
+	(void)state;
+	send_out(g, 1);
+	for (unsigned int i = 0; i < COUNT_OF(rows); i++) {
+		reload(g, rows[i].site);
+		send_out(g, 3);
+		if (policy_lookups(g) != rows[i].lookups)
+			fail_msg("row %u: %lu", i, (unsigned long)policy_lookups(g));
 	}
 	gateway_free(g);
 }
@@ -262,6 +304,7 @@ int main(void)
 		pipeline_test(test_returning_key_continues),
 		pipeline_test(test_not_applied),
 		pipeline_test(test_counters_outlive_reload),
+		pipeline_test(test_decisions_are_carried),
 		pipeline_test(test_two_in),
 	};
 
