@@ -4,6 +4,7 @@
 #include "build_parts.h"
 #include "peer.h"
 #include "site.h"
+#include "site_routed.h"
 
 static const struct ipv4 inward = {.src = "10.2.0.5", .dst = "10.1.0.5"};
 static const struct ipv4 outward = {.src = "10.1.0.5", .dst = "10.2.0.5"};
@@ -16,16 +17,21 @@ static struct conf *conf_of(const char *text)
 	return conf;
 }
 
+static void reload_text(struct gateway *g, const char *text)
+{
+	struct conf *conf = conf_of(text);
+
+	gateway_reload(g, conf);
+	conf_free(conf);
+}
+
 // Applies A's configuration with other settings.
 static void reload(struct gateway *g, struct site s)
 {
 	char text[8192];
-	struct conf *conf;
 
 	site_a_conf(text, sizeof(text), s);
-	conf = conf_of(text);
-	gateway_reload(g, conf);
-	conf_free(conf);
+	reload_text(g, text);
 }
 
 static void send_out(struct gateway *g, unsigned int n)
@@ -146,7 +152,6 @@ static void test_returning_key_continues(void **state)
 	struct frame f = peer_seal_ip(&b, 77, inward);
 	char text[8192];
 	char *at, *end;
-	struct conf *conf;
 
 	(void)state;
 	send_out(g, 12);
@@ -160,9 +165,7 @@ static void test_returning_key_continues(void **state)
 		assert_non_null(end);
 		memmove(at, end, strlen(end) + 1);
 	}
-	conf = conf_of(text);
-	gateway_reload(g, conf);
-	conf_free(conf);
+	reload_text(g, text);
 	assert_int_equal(running_sas(g->snapshot), 0);
 	reload(g, (struct site){0});
 	send_out(g, 1);
@@ -252,6 +255,10 @@ static void test_decisions_are_carried(void **state)
 		{{.more = "default_action = \"accept\";"}, 3},
 		{{.sa_out = " df = \"set\";"}, 4},
 		{{0}, 5},
+		{{.more = "rules = ( { name = \"all\"; action = \"accept\"; } );"}, 6},
+		{{.more = "rules = ( { name = \"all\"; action = \"accept\"; log = true; } );"}, 7},
+		{{.more = "ike = { before = \"c\"; };"}, 8}, // as the rule is gone
+		{{.more = "ike = { before = \"b\"; };"}, 9},
 	};
 	struct gateway *g = site_a((struct site){0});
 
@@ -262,6 +269,123 @@ static void test_decisions_are_carried(void **state)
 		send_out(g, 3);
 		if (policy_lookups(g) != rows[i].lookups)
 			fail_msg("row %u: %lu", i, (unsigned long)policy_lookups(g));
+	}
+	gateway_free(g);
+}
+
+#define BETWEEN(name, ends, out, in)                                                               \
+	", { name = \"" name "\"; " ends " action = \"protect\"; "                                 \
+	"out = \"" out "\"; in = " in "; }"
+#define OF_HOST "local = \"10.1.0.5/32\"; remote = \"10.9.0.0/24\";"
+#define TO_HOST "local = \"10.1.0.0/24\"; remote = \"10.9.0.5/32\";"
+#define ONE(in) BETWEEN("one", OF_HOST, "to-b", in)
+#define ONE_C   BETWEEN("one", OF_HOST, "to-c", "\"from-c\"")
+#define TWO     BETWEEN("two", TO_HOST, "to-c", "\"from-c\"")
+#define BY_B    "\"from-b\""
+#define BY_B2   "\"from-b2\""
+#define BOTH    "[ " BY_B2 ", " BY_B " ]"
+// Ends the SA that it is appended to.
+#define B2                                                                                         \
+	" }, { name = \"from-b2\"; direction = \"in\"; spi = \"0x1003\"; local = \"192.0.2.1\"; "  \
+	"remote = \"192.0.2.2\"; cipher = \"aes-128-gcm\"; "                                       \
+	"cipher_key = \"909192939495969798999a9b9c9d9e9fa0a1a2a3\";"
+
+#define RULES(rules) .policies = ONE(BY_B), .more = "rules = ( " rules " );"
+#define ALONE(rule)  RULES(rule) "default_action = \"drop\";"
+#define ACCEPT       "{ name = \"a\"; action = \"accept\"; source = \"10.1.0.5/32\"; }"
+#define REFUSE       "{ name = \"r\"; action = \"drop\"; destination = \"10.9.0.0/24\"; }"
+#define REFUSE_LIST                                                                                \
+	"{ name = \"r\"; action = \"drop\"; source = [ \"10.0.7.0/24\", \"10.1.0.0/24\" ]; }"
+#define REFUSE_BY(t) "{ name = \"r\"; action = \"drop\"; tunnel = \"" t "\"; }"
+#define ACCEPT_BY(t) "{ name = \"a\"; action = \"accept\"; tunnel = \"" t "\"; }"
+#define ESTABLISHED  "{ name = \"e\"; action = \"drop\"; state = [ \"established\" ]; }"
+#define NEW          "{ name = \"n\"; action = \"accept\"; state = [ \"new\" ]; }"
+
+static const struct {
+	const char *change;
+	struct site before, after;
+	uint32_t spi;    // of the next packet; 0: a rule drops it
+	enum drop reply; // the next one is dropped for this reason
+} otherwise[] = {
+	{"policies are moved", {.policies = ONE(BY_B) TWO}, {.policies = TWO ONE(BY_B)}, 0x2001,
+		DROP_SELECTOR},
+	{"other SAs", {.policies = ONE(BY_B)}, {.policies = ONE_C}, 0x2001, DROP_SELECTOR},
+	{"received by another SA", {.sa_in = B2, .policies = ONE(BY_B)},
+		{.sa_in = B2, .policies = ONE(BY_B2)}, 0x1001, DROP_SELECTOR},
+	{"received by fewer SAs", {.sa_in = B2, .policies = ONE(BOTH)},
+		{.sa_in = B2, .policies = ONE(BY_B2)}, 0x1001, DROP_SELECTOR},
+	{"rules are moved", {RULES(ACCEPT ", " REFUSE)}, {RULES(REFUSE ", " ACCEPT)}, 0,
+		DROP_RULE_DROP},
+	{"a list", {RULES("")}, {RULES(REFUSE_LIST)}, 0, DROP_RULE_DROP},
+	{"another tunnel", {RULES(REFUSE_BY("b"))}, {RULES(REFUSE_BY("one"))}, 0, DROP_RULE_DROP},
+	{"fewer tunnels", {ALONE(ACCEPT_BY("to-b"))}, {ALONE(ACCEPT_BY("b"))}, 0, DROP_RULE_DROP},
+	{"established by now", {RULES(ESTABLISHED)}, {RULES(ESTABLISHED)}, 0, DROP_RULE_DROP},
+	{"new no more", {ALONE(NEW)}, {ALONE(NEW)}, 0, DROP_RULE_DROP},
+};
+
+// spi: of the SA that it leaves by; 0: a rule drops it.
+static void expect_next(struct gateway *g, uint32_t spi)
+{
+	const struct frame out = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.9.0.5"));
+
+	if (spi == 0)
+		gateway_expect_drop(g, &out, DROP_RULE_DROP);
+	else
+		assert_int_equal(
+			be32(frame_packet(gateway_expect_sent(g, &out, WAN)) + IP_LEN), spi);
+}
+
+// A flow with replies is decided otherwise after the reload, in both directions.
+static void test_decided_otherwise(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(otherwise); i++) {
+		struct gateway *g = site_a(otherwise[i].before);
+		struct peer b = peer_new(g, "from-b");
+		struct frame reply[2];
+
+		print_message("%s\n", otherwise[i].change);
+		for (unsigned int k = 0; k < 2; k++)
+			reply[k] = peer_seal_ip(
+				&b, 1 + k, (struct ipv4)FROM_TO("10.9.0.5", "10.1.0.5"));
+		expect_next(g, 0x1001);
+		gateway_expect_sent(g, &reply[0], LAN);
+		reload(g, otherwise[i].after);
+		gateway_expect_drop(g, &reply[1], otherwise[i].reply);
+		expect_next(g, otherwise[i].spi);
+		peer_free(&b);
+		gateway_free(g);
+	}
+}
+
+// A tunnel that routes lead into, and by how many evaluations its flow is decided by then.
+static void test_tunnel_changes(void **state)
+{
+	static const struct {
+		const char *tunnel;
+		enum drop drop;
+		unsigned int evaluations;
+	} rows[] = {
+		{"source_check = \"loose\";", DROP_NONE, 1},
+		{"source_check = \"loose\";", DROP_NONE, 1},
+		{"source_check = \"loose\"; addresses = [ \"169.254.10.1/30\" ];", DROP_NONE, 2},
+		{"addresses = [ \"169.254.10.1/30\" ];", DROP_TUNNEL_SOURCE, 2},
+	};
+	struct gateway *g = site_routed(rows[0].tunnel, "");
+	char text[4096];
+
+	(void)state;
+	for (unsigned int i = 0; i < COUNT_OF(rows); i++) {
+		const struct frame f = site_routed_out_of(g, "from-b", 1 + i, "10.3.7.7");
+
+		site_routed_conf(text, sizeof(text), rows[i].tunnel, "");
+		reload_text(g, text);
+		if (rows[i].drop != DROP_NONE)
+			gateway_expect_drop(g, &f, rows[i].drop);
+		else
+			gateway_expect_sent(g, &f, LAN);
+		assert_int_equal(running_rule_sum(g->snapshot, BUILD_RULE_DEFAULT).asked,
+			rows[i].evaluations);
 	}
 	gateway_free(g);
 }
@@ -305,6 +429,8 @@ int main(void)
 		pipeline_test(test_not_applied),
 		pipeline_test(test_counters_outlive_reload),
 		pipeline_test(test_decisions_are_carried),
+		pipeline_test(test_decided_otherwise),
+		pipeline_test(test_tunnel_changes),
 		pipeline_test(test_two_in),
 	};
 
