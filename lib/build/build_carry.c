@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which decisions of flows hold in the next configuration (carry_notes.h). The first policy that
 // matches decides, likewise the first rule. Policies and rules that are the same in both, in the
-// same order, are kept; all others are noted by their addresses. So a flow that none of the others
-// matches finds the same kept one in both.
+// same order, are kept; all others of the next one are noted by their addresses. So a flow that a
+// kept one has decided about, and that none of the others matches, finds the same one first.
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,11 +106,11 @@ static bool sas_same(const struct spd_policy *a, const struct spd_policy *b)
 					memcmp(a->in, b->in, a->n_in * sizeof(a->in[0])) == 0);
 }
 
-// Of two with the same number, so with the same name, action and selectors.
+// Of two with the same number, so with the same name, action, selectors and interface.
 static bool policy_same(const struct snapshot *s, const struct snapshot *running,
 	const struct spd_policy *a, const struct spd_policy *b)
 {
-	return sas_same(a, b) && a->iface == b->iface && a->source_check == b->source_check &&
+	return sas_same(a, b) && a->source_check == b->source_check &&
 	       (a->iface == 0 || iface_same(&s->iface[a->iface], &running->iface[b->iface]));
 }
 
@@ -140,12 +140,6 @@ static void policies_compare(
 		} else if (i < n) {
 			match_add(c, &p->local, &p->remote, p->more);
 		}
-	}
-	for (unsigned int i = 0; i < spd_count_policies(running->spd); i++) {
-		const struct spd_policy *old = spd_at(running->spd, i);
-
-		if (!carry_has(c->policies, old->number))
-			match_add(c, &old->local, &old->remote, old->more);
 	}
 	carry_set(c->policies, 0);
 }
@@ -193,9 +187,6 @@ static void rules_compare(struct carry *c, const struct rule_set *rules,
 			rule_add(c, r);
 		}
 	}
-	for (unsigned int i = 0; i < rule_set_count(running); i++)
-		if (!carry_has(c->rules, rule_set_at(running, i)->number))
-			rule_add(c, rule_set_at(running, i));
 	carry_set(c->rules, 0);
 }
 

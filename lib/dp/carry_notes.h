@@ -17,8 +17,8 @@ struct carry_ends {
 };
 
 struct carry {
-	// Between these ends a policy, rule or route decides that is new, or another one, or in
-	// another order; or one is missing.
+	// Between these ends a policy or rule decides that is new, or another one, or in another
+	// order; or a route that has changed.
 	struct carry_ends ends[CARRY_ENDS_MAX];
 	unsigned int n_ends;
 	// Routes have changed by themselves.

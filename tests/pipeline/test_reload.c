@@ -251,14 +251,14 @@ static void test_decisions_are_carried(void **state)
 		{{.policies = POLICY("local = \"10.1.0.5/32\"; remote = \"10.2.0.0/16\";")}, 2},
 		{{.more = "rules = ( { name = \"far\"; source = \"10.1.0.0/24\"; destination = "
 			  "\"10.9.0.0/24\"; action = \"drop\"; } );"},
-			3}, // as the policy is gone
-		{{.more = "default_action = \"accept\";"}, 3},
-		{{.sa_out = " df = \"set\";"}, 4},
-		{{0}, 5},
-		{{.more = "rules = ( { name = \"all\"; action = \"accept\"; } );"}, 6},
-		{{.more = "rules = ( { name = \"all\"; action = \"accept\"; log = true; } );"}, 7},
-		{{.more = "ike = { before = \"c\"; };"}, 8}, // as the rule is gone
-		{{.more = "ike = { before = \"b\"; };"}, 9},
+			2}, // without that policy
+		{{.more = "default_action = \"accept\";"}, 2},
+		{{.sa_out = " df = \"set\";"}, 3},
+		{{0}, 4},
+		{{.more = "rules = ( { name = \"all\"; action = \"accept\"; } );"}, 5},
+		{{.more = "rules = ( { name = \"all\"; action = \"accept\"; log = true; } );"}, 6},
+		{{.more = "ike = { before = \"c\"; };"}, 7}, // as the rule is gone
+		{{.more = "ike = { before = \"b\"; };"}, 8},
 	};
 	struct gateway *g = site_a((struct site){0});
 
