@@ -190,6 +190,24 @@ static void rules_compare(struct carry *c, const struct rule_set *rules,
 	carry_set(c->rules, 0);
 }
 
+// Whether a rule names a port that packets of SAs may have: that of the path to a peer, which
+// changes without a change between the ends of a flow.
+static bool has_port_of_path(const struct snapshot *s)
+{
+	unsigned int n_unprotected = 0;
+
+	for (unsigned int i = 0; i < s->n_ports; i++)
+		n_unprotected += s->iface[i].unprotected;
+	for (unsigned int i = 0; n_unprotected > 1 && i + 1 < rule_set_count(s->rules); i++) {
+		const struct rule *r = rule_set_at(s->rules, i);
+
+		if (r->scope == RULE_FORWARD &&
+			(r->match.in < PORTS_MAX || r->match.out < PORTS_MAX))
+			return true;
+	}
+	return false;
+}
+
 static bool compare(struct snapshot *s, const struct snapshot *running)
 {
 	const struct spd_policy **policies = calloc(1 + SPD_MAX, sizeof(policies[0]));
@@ -207,7 +225,8 @@ static bool compare(struct snapshot *s, const struct snapshot *running)
 
 void build_carry(struct snapshot *s, const struct snapshot *running)
 {
-	if (running == NULL || s->nat != NULL || running->nat != NULL || !ifaces_same(s, running))
+	if (running == NULL || s->nat != NULL || running->nat != NULL || !ifaces_same(s, running) ||
+		has_port_of_path(s))
 		return;
 	s->carry = calloc(1, sizeof(*s->carry));
 	if (s->carry != NULL && compare(s, running))

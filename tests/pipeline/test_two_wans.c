@@ -94,12 +94,54 @@ static void test_host(void **state)
 	gateway_free(g);
 }
 
+#define PATHS(via)                                                                                 \
+	"ports = (\n"                                                                              \
+	"  { name = \"lan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" ]; },\n"        \
+	"  { name = \"wan1\"; device = \"net_null1\"; addresses = [ \"192.0.2.1/24\" ];\n"         \
+	"    side = \"unprotected\"; },\n"                                                         \
+	"  { name = \"wan2\"; device = \"net_null2\"; addresses = [ \"203.0.113.1/24\" ];\n"       \
+	"    side = \"unprotected\"; } );\n"                                                       \
+	"routes = ( { to = \"198.51.100.2/32\"; via = \"" via "\"; },\n"                           \
+	"  { to = \"10.2.0.0/24\"; via = \"192.0.2.254\"; } );\n"                                  \
+	"neighbours = (\n"                                                                         \
+	"  { address = \"192.0.2.254\"; mac = \"02:00:00:00:02:01\"; },\n"                         \
+	"  { address = \"203.0.113.254\"; mac = \"02:00:00:00:02:02\"; } );\n"                     \
+	"sas = (\n"                                                                                \
+	"  { name = \"out\"; direction = \"out\"; spi = \"0x1001\"; local = \"192.0.2.1\";\n"      \
+	"    remote = \"198.51.100.2\"; cipher = \"null\"; auth = \"hmac-sha1-96\";\n"             \
+	"    auth_key = \"00112233445566778899aabbccddeeff00112233\"; },\n"                        \
+	"  { name = \"in\"; direction = \"in\"; spi = \"0x1002\"; local = \"192.0.2.1\";\n"        \
+	"    remote = \"198.51.100.2\"; cipher = \"null\"; auth = \"hmac-sha1-96\";\n"             \
+	"    auth_key = \"00112233445566778899aabbccddeeff00112234\"; } );\n"                      \
+	"policies = ( { name = \"b\"; local = \"10.1.0.0/24\"; remote = \"10.2.0.0/24\";\n"        \
+	"  action = \"protect\"; out = \"out\"; in = \"in\"; } );\n"                               \
+	"rules = ( { name = \"first\"; action = \"accept\"; out = \"wan1\"; } );\n"                \
+	"default_action = \"drop\";\n"
+
+// The route to the peer leads to another port after a reload, which no rule accepts: packets of the
+// flow are not sent there, although nothing has changed between its ends.
+static void test_rule_names_a_port(void **state)
+{
+	static const char after[] = PATHS("203.0.113.254");
+	struct gateway *g = gateway_new(0, PATHS("192.0.2.254"));
+	const struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
+	struct conf *conf_after = harness_conf(after, strlen(after), stderr);
+
+	(void)state;
+	gateway_expect_sent(g, &f, WAN);
+	gateway_reload(g, conf_after);
+	gateway_expect_drop(g, &f, DROP_RULE_DROP);
+	conf_free(conf_after);
+	gateway_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_esp),
 		pipeline_test(test_route_decides_reply),
 		pipeline_test(test_host),
+		pipeline_test(test_rule_names_a_port),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
