@@ -124,6 +124,7 @@ static void groups_join(struct control *c, uint16_t port, const struct snapshot_
 void address_start(struct control *c)
 {
 	address_add(c, c->conf, c->snapshot, NULL);
+	c->ike.redecide = false; // there are no flows
 	for (unsigned int p = 0; p < c->snapshot->n_ports; p++)
 		groups_join(c, (uint16_t)p, &c->snapshot->port[p]);
 	address_apply(c, c->snapshot);
@@ -138,6 +139,20 @@ static bool is_guest(const struct conf_port *port, const struct ip_addr *addr)
 	return false;
 }
 
+// Gives an address the role of its group. False: it is of none.
+static bool role_follow(
+	struct control *c, const struct conf *conf, uint16_t port, const struct ip_addr *addr)
+{
+	const bool was = dad_is_standby_on(c->dad, port, addr);
+
+	if (!group_address_set(c, conf, port, addr))
+		return false;
+	// Flows may have been decided by SAs that a standby group stops.
+	if (!was && dad_is_standby_on(c->dad, port, addr))
+		c->ike.redecide = true;
+	return true;
+}
+
 void address_add(struct control *c, const struct conf *conf, const struct snapshot *s,
 	const struct snapshot *old)
 {
@@ -146,7 +161,7 @@ void address_add(struct control *c, const struct conf *conf, const struct snapsh
 		for (unsigned int i = 0; i < s->port[p].n_addrs; i++) {
 			const struct ip_addr *own = &s->port[p].addrs[i];
 
-			if (group_address_set(c, conf, (uint16_t)p, own))
+			if (role_follow(c, conf, (uint16_t)p, own))
 				continue;
 			dad_group_unset(c->dad, (uint16_t)p, own);
 			if (ip_addr_is_v4(own) || is_guest(&conf->ports[p], own) ||

@@ -131,7 +131,7 @@ struct ike_state {
 	unsigned int tunnel_next; // is checked next
 	bool mss_clamped;         // by a policy that was added
 	struct object *leaving;   // deleted since the last snapshot
-	bool redecide;            // flows: policies have changed since then
+	bool redecide;            // flows: policies or roles have changed since then
 	bool renew;               // SAs of the configuration were added since then
 	struct snapshot *spare;   // for the next one, if there is no memory
 };

@@ -72,6 +72,21 @@ static void test_routes_change_after_policies(void **state)
 	assert_int_equal(route_of(route_find(desk.snapshot->routes, &to))->to.len, 96);
 }
 
+// Decisions about flows are not carried over a reload that makes SAs standby.
+static void test_standby_decides_again(void **state)
+{
+	static const char standby[] = "groups = ( { name = \"main\"; role = \"standby\"; "
+				      "addresses = [ \"192.0.2.1\" ]; } );";
+
+	(void)state;
+	desk_reload("", "");
+	assert_int_not_equal(desk.snapshot->carried, 0);
+	desk_reload(standby, "");
+	assert_int_equal(desk.snapshot->carried, 0);
+	desk_reload(standby, "");
+	assert_int_not_equal(desk.snapshot->carried, 0);
+}
+
 static void test_neighbours(void **state)
 {
 	struct ip_addr b = addr_of("192.0.2.2");
@@ -197,6 +212,7 @@ int main(void)
 		desk_test(test_unchanged_sa_outlives_replacement),
 		desk_test(test_new_sa_is_used_from_its_link_on),
 		desk_test(test_routes_change_after_policies),
+		desk_test(test_standby_decides_again),
 		desk_test(test_neighbours),
 		desk_test(test_memory_waits_for_workers),
 		desk_test(test_audit),
