@@ -169,14 +169,19 @@ static void settings_apply(struct control *c, const struct conf *conf)
 			conf->icmp_echoes_per_second, conf->host_packets_per_second);
 }
 
-// All flows are decided again that a change of routes, also an earlier one, or of IKE concerns.
-static void decisions_carry(struct control *c, struct snapshot *s)
+// All flows are decided again if policies of IKE have changed, or groups.
+static void decisions_end(struct control *c, struct snapshot *s)
 {
 	if (c->ike.redecide)
 		s->carried = 0;
+	c->ike.redecide = false;
+}
+
+// Flows that a change of routes concerns, also an earlier one, are decided again.
+static void regions_end(struct control *c, struct snapshot *s)
+{
 	if (s->carried != 0)
 		s->carry->regions = c->redecide;
-	c->ike.redecide = false;
 	c->redecide = (struct flow_regions){.any = false};
 }
 
@@ -187,9 +192,10 @@ static void publish(struct control *c, struct conf *conf, struct snapshot *s,
 	address_apply(c, s);
 	c->retired = c->snapshot;
 	tunnels_set(c, tunnels, s, c->retired);
+	decisions_end(c, s); // if none holds, numbers of routes may be used again
 	build_link(s, c->retired);
 	frozen_renew(c);
-	decisions_carry(c, s);
+	regions_end(c, s);
 	atomic_store_explicit(&c->snapshot, s, memory_order_release);
 	tunnels_keep_down(c, now_ms);
 	c->retired_token = rte_rcu_qsbr_start(c->qsbr);

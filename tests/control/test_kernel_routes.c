@@ -3,6 +3,7 @@
 #include "desk.h"
 #include "hop_group.h"
 #include "kernel_routes.h"
+#include "route_table.h"
 
 static void put(const char *to, const struct nexthop *nexthop)
 {
@@ -379,6 +380,27 @@ static void test_too_many_remembered(void **state)
 	assert_int_equal(desk_flow_generation(), generation + 1);
 }
 
+// A reload lets numbers of routes be used again that flows remember if none keeps its decision.
+static void test_reload_forgets(void **state)
+{
+	const struct nexthop router[] = {by("192.0.2.9"), by("192.0.2.10")};
+	const struct ip_addr from = addr_of("10.1.0.5"), to = addr_of("203.0.113.5");
+	const struct limbo *limbo = &desk.snapshot->routes->limbo_routes;
+
+	(void)state;
+	put("203.0.113.0/24", &router[0]);
+	route_remember(desk.snapshot->routes, &from, &to, desk_route(&to));
+	put("203.0.113.0/24", &router[1]);
+	desk_wait(100);
+	assert_int_equal(limbo->n, 1);
+	desk_reload("", "");
+	assert_int_equal(limbo->n, 1);
+	desk.ike.redecide = true;
+	desk_reload("", "");
+	assert_int_equal(desk.snapshot->carried, 0);
+	assert_int_equal(limbo->n, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -393,6 +415,7 @@ int main(void)
 		desk_test(test_flows_of_its_region),
 		desk_test(test_routes_that_drop),
 		desk_test(test_too_many_remembered),
+		desk_test(test_reload_forgets),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
