@@ -180,8 +180,10 @@ static void decisions_end(struct control *c, struct snapshot *s)
 // Flows that a change of routes concerns, also an earlier one, are decided again.
 static void regions_end(struct control *c, struct snapshot *s)
 {
-	if (s->carried != 0)
-		s->carry->regions = c->redecide;
+	if (s->carried != 0) {
+		s->carry->regions = c->redecide_soon;
+		flow_regions_join(&s->carry->regions, &c->redecide);
+	}
 	c->redecide = (struct flow_regions){.any = false};
 }
 

@@ -101,6 +101,8 @@ static void batch_end(struct control *c, void *arg)
 
 	route_table_release(c->snapshot->routes, b->removed);
 	flow_redecide(c->flows, &b->redecide);
+	if (--c->batches == 0)
+		c->redecide_soon = (struct flow_regions){.any = false};
 	free(b);
 }
 
@@ -120,6 +122,8 @@ void kernel_routes_end(struct control *c)
 	c->ike.redecide |= route_table_must_forget(c->snapshot->routes);
 	objects_commit(c);
 	*b = (struct batch){route_table_removed(c->snapshot->routes), c->redecide};
+	flow_regions_join(&c->redecide_soon, &c->redecide);
 	c->redecide = (struct flow_regions){.any = false};
+	c->batches++;
 	retire_call(c, batch_end, b);
 }

@@ -23,3 +23,12 @@ void flow_regions_add(struct flow_regions *set, const struct ip_prefix *prefix)
 		set->bits[i] |= bits;
 	set->any = true;
 }
+
+void flow_regions_join(struct flow_regions *set, const struct flow_regions *other)
+{
+	if (!other->any)
+		return;
+	for (unsigned int i = 0; i < RTE_DIM(set->bits); i++)
+		set->bits[i] |= other->bits[i];
+	set->any = true;
+}

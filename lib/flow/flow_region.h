@@ -36,3 +36,6 @@ static inline bool flow_regions_have(const struct flow_regions *set, const struc
 
 // Adds the regions of all addresses of a prefix.
 void flow_regions_add(struct flow_regions *set, const struct ip_prefix *prefix);
+
+// Adds the regions of another set.
+void flow_regions_join(struct flow_regions *set, const struct flow_regions *other);

@@ -401,6 +401,26 @@ static void test_reload_forgets(void **state)
 	assert_int_equal(limbo->n, 0);
 }
 
+// A reload carries no decision about a region whose flows are to be decided again, but are not yet.
+static void test_reload_before_grace(void **state)
+{
+	const struct nexthop lan = by_lan("10.1.0.9");
+	const struct ip_addr to = addr_of("203.0.113.5");
+
+	(void)state;
+	desk_worker_begins();
+	put("203.0.113.0/24", &lan);
+	kernel_routes_end(&desk);
+	desk_reload("", "");
+	assert_int_not_equal(desk.snapshot->carried, 0);
+	assert_true(flow_regions_have(&desk.snapshot->carry->regions, &to));
+	desk_worker_passes();
+	desk_wait(100);
+	desk_reload("", "");
+	assert_int_not_equal(desk.snapshot->carried, 0);
+	assert_false(flow_regions_have(&desk.snapshot->carry->regions, &to));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -416,6 +436,7 @@ int main(void)
 		desk_test(test_routes_that_drop),
 		desk_test(test_too_many_remembered),
 		desk_test(test_reload_forgets),
+		desk_test(test_reload_before_grace),
 	};
 
 	return cmocka_run_group_tests(tests, harness_start, harness_stop);
