@@ -114,6 +114,14 @@ static bool policy_same(const struct snapshot *s, const struct snapshot *running
 	       (a->iface == 0 || iface_same(&s->iface[a->iface], &running->iface[b->iface]));
 }
 
+// Whether a rule about its packets depends on the port of the path to a peer, or where packets of
+// an SA arrive: that changes without a change between the ends of the flow. Tunnels that routes
+// lead into are interfaces of their own.
+static bool depends_on_path(const struct carry *c, const struct spd_policy *p)
+{
+	return c->rules_name_ports && p->action == SPD_PROTECT && !spd_policy_is_routed(p);
+}
+
 static bool is_after_ike(const struct snapshot *s, const struct spd_policy *p)
 {
 	return spd_place(s->spd, p) >= s->ike_before;
@@ -135,7 +143,8 @@ static void policies_compare(
 
 		if (old != NULL && old > last && policy_same(s, running, p, old) &&
 			(i >= n || is_after_ike(s, p) == is_after_ike(running, old))) {
-			carry_set(c->policies, p->number);
+			if (!depends_on_path(c, p))
+				carry_set(c->policies, p->number);
 			last = i < n ? old : last;
 		} else if (i < n) {
 			match_add(c, &p->local, &p->remote, p->more);
@@ -190,16 +199,11 @@ static void rules_compare(struct carry *c, const struct rule_set *rules,
 	carry_set(c->rules, 0);
 }
 
-// Whether a rule names a port that packets of SAs may have: that of the path to a peer, which
-// changes without a change between the ends of a flow.
-static bool has_port_of_path(const struct snapshot *s)
+// The last rule is the default.
+static bool rules_name_ports(const struct rule_set *rules)
 {
-	unsigned int n_unprotected = 0;
-
-	for (unsigned int i = 0; i < s->n_ports; i++)
-		n_unprotected += s->iface[i].unprotected;
-	for (unsigned int i = 0; n_unprotected > 1 && i + 1 < rule_set_count(s->rules); i++) {
-		const struct rule *r = rule_set_at(s->rules, i);
+	for (unsigned int i = 0; i + 1 < rule_set_count(rules); i++) {
+		const struct rule *r = rule_set_at(rules, i);
 
 		if (r->scope == RULE_FORWARD &&
 			(r->match.in < PORTS_MAX || r->match.out < PORTS_MAX))
@@ -214,6 +218,7 @@ static bool compare(struct snapshot *s, const struct snapshot *running)
 	const struct rule **rules = calloc(RULE_NUMBERS, sizeof(rules[0]));
 	const bool good = policies != NULL && rules != NULL;
 
+	s->carry->rules_name_ports = rules_name_ports(s->rules);
 	if (good) {
 		policies_compare(s, running, policies);
 		rules_compare(s->carry, s->rules, running->rules, rules);
@@ -225,8 +230,7 @@ static bool compare(struct snapshot *s, const struct snapshot *running)
 
 void build_carry(struct snapshot *s, const struct snapshot *running)
 {
-	if (running == NULL || s->nat != NULL || running->nat != NULL || !ifaces_same(s, running) ||
-		has_port_of_path(s))
+	if (running == NULL || s->nat != NULL || running->nat != NULL || !ifaces_same(s, running))
 		return;
 	s->carry = calloc(1, sizeof(*s->carry));
 	if (s->carry != NULL && compare(s, running))

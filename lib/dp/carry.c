@@ -25,7 +25,7 @@ static bool is_concerned(const struct carry *c, const struct ip_addr end[2])
 // Policies of IKE are in no configuration: each change of them ends the decisions.
 static bool has_policy(const struct carry *c, uint16_t number)
 {
-	return number > SPD_MAX || carry_has(c->policies, number);
+	return number > SPD_MAX ? !c->rules_name_ports : carry_has(c->policies, number);
 }
 
 // Next hops that are the snapshot's own are gone with it. The numbers of hosts may be others'.

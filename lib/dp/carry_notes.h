@@ -23,6 +23,7 @@ struct carry {
 	unsigned int n_ends;
 	// Routes have changed by themselves.
 	struct flow_regions regions;
+	bool rules_name_ports; // decisions by SAs are not carried then, see build_carry.c
 	// A bit for each number of a policy or rule of the configuration that is the same in both.
 	uint64_t policies[CARRY_WORDS(1 + SPD_MAX)], rules[CARRY_WORDS(CARRY_RULES)];
 };

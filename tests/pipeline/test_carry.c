@@ -75,11 +75,11 @@ static void policy_make(char *to, unsigned int number)
 
 static void rule_make(char *to, unsigned int number)
 {
-	static const char *const more[] = {"", "", "in = \"lan\";", "out = \"wan\";",
-		"proto = \"udp\";", "proto = \"udp\"; destination_port = \"7\";",
-		"tunnel = \"out0\";", "tunnel = \"out1\";"};
-	static const char *const rare[] = {
-		"state = [ \"new\" ];", "state = [ \"established\" ];", "host = true;"};
+	static const char *const more[] = {"", "", "proto = \"udp\";",
+		"proto = \"udp\"; destination_port = \"7\";", "tunnel = \"out0\";",
+		"tunnel = \"out1\";"};
+	static const char *const rare[] = {"state = [ \"new\" ];", "state = [ \"established\" ];",
+		"host = true;", "in = \"lan\";", "out = \"wan\";"};
 	static const char *const actions[] = {"accept", "accept", "drop", "reject"};
 	const char *const *ends = PICK(prefixes_of);
 

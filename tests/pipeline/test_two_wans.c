@@ -94,13 +94,13 @@ static void test_host(void **state)
 	gateway_free(g);
 }
 
-#define PATHS(via)                                                                                 \
+#define PATHS(via, side)                                                                           \
 	"ports = (\n"                                                                              \
 	"  { name = \"lan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" ]; },\n"        \
 	"  { name = \"wan1\"; device = \"net_null1\"; addresses = [ \"192.0.2.1/24\" ];\n"         \
 	"    side = \"unprotected\"; },\n"                                                         \
 	"  { name = \"wan2\"; device = \"net_null2\"; addresses = [ \"203.0.113.1/24\" ];\n"       \
-	"    side = \"unprotected\"; } );\n"                                                       \
+	"    side = \"" side "\"; } );\n"                                                          \
 	"routes = ( { to = \"198.51.100.2/32\"; via = \"" via "\"; },\n"                           \
 	"  { to = \"10.2.0.0/24\"; via = \"192.0.2.254\"; } );\n"                                  \
 	"neighbours = (\n"                                                                         \
@@ -120,19 +120,24 @@ static void test_host(void **state)
 
 // The route to the peer leads to another port after a reload, which no rule accepts: packets of the
 // flow are not sent there, although nothing has changed between its ends.
-static void test_rule_names_a_port(void **state)
+static void path_moves(const char *before, const char *after)
 {
-	static const char after[] = PATHS("203.0.113.254");
-	struct gateway *g = gateway_new(0, PATHS("192.0.2.254"));
+	struct gateway *g = gateway_new(0, before);
 	const struct frame f = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.2.0.5"));
 	struct conf *conf_after = harness_conf(after, strlen(after), stderr);
 
-	(void)state;
 	gateway_expect_sent(g, &f, WAN);
 	gateway_reload(g, conf_after);
 	gateway_expect_drop(g, &f, DROP_RULE_DROP);
 	conf_free(conf_after);
 	gateway_free(g);
+}
+
+static void test_rule_names_a_port(void **state)
+{
+	(void)state;
+	path_moves(PATHS("192.0.2.254", "unprotected"), PATHS("203.0.113.254", "unprotected"));
+	path_moves(PATHS("192.0.2.254", "protected"), PATHS("203.0.113.254", "protected"));
 }
 
 int main(void)
