@@ -42,6 +42,7 @@ def sentences(rows, ghz):
         found = [by_place[place]["culvert"] / by_place[place][name] for place in PLACES]
         return f"{min(found):.2f} to {max(found):.2f}"
 
+    pairs = [row for row in rows if "pairs" in row]
     kernel = [by_place["out", size]["kernel"] for size in SIZES]
     yield (f"One core encapsulates and decapsulates {mpps('culvert', 64)} million packets of 64 octets in a second, with"
            f" policies, connection state and replay window; of IMIX that is {gbps('imix')} Gbit/s, and of 1400 octets"
@@ -50,4 +51,5 @@ def sentences(rows, ghz):
            f" size and direction. VPP passes {mpps('vpp', 64)} million, without connection state, and without replay window"
            f" inbound: {ratios('vpp')} times. The kernel of the machine, which has no ESP, forwards"
            f" {min(kernel):.2f} to {max(kernel):.2f} million packets in clear by nf_conntrack and nftables. Ports are not"
-           " counted here: they cost each about the same ([over memif](#beside-vpp), [ports](#ports)).")
+           " counted here: they cost each about the same ([over memif](#over-memif), [ports](#ports)). Of"
+           f" {sum(row['pairs'] for row in pairs)} pairs of runs, {sum(row['disturbed'] for row in pairs)} were disturbed.")
