@@ -352,7 +352,7 @@ struct control {
 	// Of routes that have changed so that flows are to be decided again: since the last batch,
 	// and of the batches whose grace period is not over.
 	struct flow_regions redecide, redecide_soon;
-	unsigned int batches; // of these
+	unsigned int batches;   // of these
 	bool tunnels_changed;   // some are up or down, which routes with skip follow
 	bool moves_pending;     // of SAs, see struct sa_out
 	bool udp_ends_moved;    // peers have moved since they were indexed
