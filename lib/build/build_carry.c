@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bits.h"
 #include "build_parts.h"
 #include "hop_group.h"
 
@@ -144,13 +145,13 @@ static void policies_compare(
 		if (old != NULL && old > last && policy_same(s, running, p, old) &&
 			(i >= n || is_after_ike(s, p) == is_after_ike(running, old))) {
 			if (!depends_on_path(c, p))
-				carry_set(c->policies, p->number);
+				bits_set(c->policies, p->number);
 			last = i < n ? old : last;
 		} else if (i < n) {
 			match_add(c, &p->local, &p->remote, p->more);
 		}
 	}
-	carry_set(c->policies, 0);
+	bits_set(c->policies, 0);
 }
 
 // --- rules ---
@@ -190,13 +191,13 @@ static void rules_compare(struct carry *c, const struct rule_set *rules,
 		const struct rule *r = rule_set_at(rules, i), *old = was[r->number];
 
 		if (old != NULL && old > last && rule_same(r, old)) {
-			carry_set(c->rules, r->number);
+			bits_set(c->rules, r->number);
 			last = old;
 		} else {
 			rule_add(c, r);
 		}
 	}
-	carry_set(c->rules, 0);
+	bits_set(c->rules, 0);
 }
 
 // The last rule is the default.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "carry.h"
 
+#include "bits.h"
 #include "dad.h"
 #include "decide.h"
 #include "forward.h"
@@ -25,7 +26,7 @@ static bool is_concerned(const struct carry *c, const struct ip_addr end[2])
 // Policies of IKE are in no configuration: each change of them ends the decisions.
 static bool has_policy(const struct carry *c, uint16_t number)
 {
-	return number > SPD_MAX ? !c->rules_name_ports : carry_has(c->policies, number);
+	return number > SPD_MAX ? !c->rules_name_ports : bits_have(c->policies, number);
 }
 
 // Next hops that are the snapshot's own are gone with it. The numbers of hosts may be others'.
@@ -34,7 +35,7 @@ static bool may_outlive(const struct carry *c, const struct flow_decision *d)
 	return (d->egress & (FLOW_PROTECT | FLOW_ROUTE)) != 0 &&
 	       (d->ingress >= INGRESS_SA_MIN || d->ingress < PORTS_MAX) &&
 	       has_policy(c, d->by.in) && has_policy(c, d->by.out) &&
-	       carry_has(c->rules, d->by.rule);
+	       bits_have(c->rules, d->by.rule);
 }
 
 bool carry_decision(

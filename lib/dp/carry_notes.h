@@ -27,13 +27,3 @@ struct carry {
 	// A bit for each number of a policy or rule of the configuration that is the same in both.
 	uint64_t policies[CARRY_WORDS(1 + SPD_MAX)], rules[CARRY_WORDS(CARRY_RULES)];
 };
-
-static inline void carry_set(uint64_t bits[], uint16_t number)
-{
-	bits[number / 64] |= UINT64_C(1) << number % 64;
-}
-
-static inline bool carry_has(const uint64_t bits[], uint16_t number)
-{
-	return (bits[number / 64] >> number % 64 & 1) != 0;
-}

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
 // Most fragments follow another one of the same hosts, whose decision holds for them as well. It is
 // kept for a pass only: the configuration is the same in all of it, and a change by another thread
 // meanwhile may as well have come after the pass.

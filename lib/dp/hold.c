@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "hold.h"
 
+#include "bits.h"
 #include "buffer.h"
 #include "decided_run.h"
 #include "handover.h"
@@ -89,7 +90,7 @@ static void hold(struct worker *w, struct pkt *p, uint32_t roles, bool outside)
 	hold->n++;
 	hold->n_buffers += p->m->nb_segs;
 	hold->n_outside += outside ? p->m->nb_segs : 0;
-	hold->ends[ends / 64] |= UINT64_C(1) << ends % 64;
+	bits_set(hold->ends, ends);
 	w->next_tick = 0;
 }
 
@@ -151,7 +152,7 @@ static bool follows(const struct worker *w, const struct pkt *p, const rte_be32_
 {
 	const uint32_t ends = ends_of(w, p);
 
-	return (w->hold.ends[ends / 64] >> ends % 64 & 1) != 0 && is_whole(w, p) &&
+	return bits_have(w->hold.ends, ends) && is_whole(w, p) &&
 	       (spi == NULL || snapshot_find_in(w->snapshot, *spi) != NULL);
 }
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "addr.h"
+#include "bits.h"
 
 #define FLOW_REGIONS (2u << 16) // of IPv4, then of IPv6
 
@@ -29,9 +30,7 @@ static inline uint32_t flow_region_of(const struct ip_addr *a)
 
 static inline bool flow_regions_have(const struct flow_regions *set, const struct ip_addr *a)
 {
-	const uint32_t region = flow_region_of(a);
-
-	return (set->bits[region / 64] >> region % 64 & 1) != 0;
+	return bits_have(set->bits, flow_region_of(a));
 }
 
 // Adds the regions of all addresses of a prefix.
