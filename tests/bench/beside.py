@@ -9,7 +9,7 @@ import subprocess
 import sys
 from statistics import median
 
-from rows import is_disturbed
+from rows import IMIX, is_disturbed
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 sys.path.insert(0, os.path.join(ROOT, "app"))
@@ -22,7 +22,6 @@ MAC = "02:00:00:00:00:01"
 KEY = "000102030405060708090a0b0c0d0e0f10111213"
 SPI = 5  # of the first SA
 SOURCES = ipaddress.ip_network("198.18.0.0/16")
-IMIX = (46,) * 7 + (552,) * 4 + (1500,)
 DESTINATION = ipaddress.ip_address("198.19.0.2")  # of the first SA
 
 
@@ -48,7 +47,7 @@ def ipsec_mb():
 
 def octets(size):
     """Of the IP packets, all equally frequent: those of bench_pass."""
-    return IMIX if size == "imix" else (size,)
+    return [octets for octets, n in IMIX.items() for _ in range(n)] if size == "imix" else [size]
 
 
 def clear_frames(size, sas, flows):

@@ -6,12 +6,11 @@ import random
 from math import log2
 from statistics import mean
 
-from rows import rows_read
+from rows import IMIX, rows_read
 from tables import head, line
 
 CORES = (1, 2, 4, 8, 16, 32, 64)
 LINKS = (10, 25, 40, 100, 200, 400)  # Gbit/s
-IMIX = {46: 7, 552: 4, 1500: 1}  # packets by octets
 LOADS = {"64": {64: 1}, "IMIX": IMIX, "1400": {1400: 1}}
 
 # Assumptions: nobody has measured these here.

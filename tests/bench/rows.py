@@ -4,6 +4,7 @@
 import json
 
 SIZES = [64, 512, 1400]  # octets of inner IP packet
+IMIX = {46: 7, 552: 4, 1500: 1}  # packets by these octets, as in point.c
 NAMES = {
     "aes-128-gcm": "AES-128-GCM",
     "aes-128-cbc+hmac-sha1-96": "AES-128-CBC + HMAC-SHA1",
