@@ -87,6 +87,7 @@ static enum drop evaluate(struct worker *w, struct pkt *p, const struct flow_pkt
 enum drop decide_invalid(struct worker *w, struct pkt *p, struct flow_pkt *fp, enum drop reason)
 {
 	struct policies found;
+	struct route_ends ends;
 	const struct flow *f;
 	enum drop d;
 
@@ -95,7 +96,8 @@ enum drop decide_invalid(struct worker *w, struct pkt *p, struct flow_pkt *fp, e
 		return reason;
 	p->sa_out = NULL; // that of the flow, which is not used
 	f = flow_find(w->flows, fp);
-	d = forward_lookup_next(w, p, f != NULL ? egress_former(w, f, fp->dir) : NULL);
+	ends = forward_ends(w, p);
+	d = forward_by(w, p, &ends, f != NULL ? egress_former(w, f, fp->dir) : NULL);
 	if (d != DROP_NONE)
 		return d;
 	policy_find(w, &p, 1, &found);

@@ -56,10 +56,10 @@ bool forward_has_standby_end(const struct worker *w, const struct pkt *p)
 	return is_standby(w, p, &dst) || is_standby(w, p, &src);
 }
 
-static enum drop check_source(
-	const struct worker *w, const struct pkt *p, const struct ip_addr *src)
+// back: the route to the source.
+static enum drop check_source(const struct worker *w, const struct pkt *p,
+	const struct ip_addr *src, const struct nexthop *back)
 {
-	const struct nexthop *back;
 	const struct iface *link;
 	bool forged;
 
@@ -67,7 +67,6 @@ static enum drop check_source(
 		link = link_of(w, p);
 		forged = link != NULL && iface_has(link, src);
 	} else {
-		back = route_find(w->snapshot->routes, src);
 		forged = back != NULL &&
 			 (back->kind == NEXTHOP_NOT_UNICAST ||
 				 (back->kind == NEXTHOP_LOCAL && !is_from_ike(w, p)));
@@ -79,7 +78,7 @@ enum drop forward_check_source(const struct worker *w, const struct pkt *p)
 {
 	const struct ip_addr src = pkt_src(p);
 
-	return check_source(w, p, &src);
+	return check_source(w, p, &src, route_find(w->snapshot->routes, &src));
 }
 
 // Of a packet of a host: whether the station that it is for is on the link, or a group there.
@@ -98,29 +97,62 @@ static __rte_noinline const struct nexthop *find_hop(const struct worker *w, con
 	return hop_find(w->snapshot, several, src, dst, hop_rest(&v), former);
 }
 
-static void find(const struct worker *w, struct pkt *p, const struct ip_addr *src,
-	const struct ip_addr *dst, const struct nexthop *former)
+// Sets p->nexthop by the route to the destination.
+static void choose_hop(const struct worker *w, struct pkt *p, const struct nexthop *to,
+	const struct ip_addr *src, const struct ip_addr *dst, const struct nexthop *former)
 {
-	const struct nexthop *found = route_find_from(w->snapshot->routes, src, dst);
-
-	p->nexthop = likely(found == NULL || found->kind != NEXTHOP_SEVERAL)
-			     ? found
-			     : find_hop(w, p, found, src, dst, former);
+	p->nexthop = likely(to == NULL || to->kind != NEXTHOP_SEVERAL)
+			     ? to
+			     : find_hop(w, p, to, src, dst, former);
 }
 
 void forward_find(const struct worker *w, struct pkt *p, const struct nexthop *former)
 {
 	const struct ip_addr src = pkt_src(p), dst = translate_dst(w, p);
 
-	find(w, p, &src, &dst, former);
+	choose_hop(w, p, route_find_from(w->snapshot->routes, &src, &dst), &src, &dst, former);
 }
+
+struct route_ends forward_ends(const struct worker *w, const struct pkt *p)
+{
+	const struct ip_addr src = pkt_src(p), dst = translate_dst(w, p);
+	const struct route_table *routes = w->snapshot->routes;
+
+	return (struct route_ends){route_find(routes, &src), route_find_from(routes, &src, &dst)};
+}
+
+void forward_ends_each(
+	const struct worker *w, struct pkt *const p[], unsigned int n, struct route_ends ends[])
+{
+	const struct route_table *routes = w->snapshot->routes;
+	const struct nexthop *found[2 * RX_BURST_MAX];
+	struct ip_addr addr[2 * RX_BURST_MAX];
+
+	if (n == 0)
+		return;
+	for (unsigned int i = 0; i < n; i++) {
+		addr[2 * i] = pkt_src(p[i]);
+		addr[2 * i + 1] = translate_dst(w, p[i]);
+	}
+	route_find_each(routes, addr, 2 * n, found);
+	for (unsigned int i = 0; i < n; i++)
+		ends[i] = (struct route_ends){found[2 * i], found[2 * i + 1]};
+	if (unlikely(route_table_has_sources(routes)))
+		for (unsigned int i = 0; i < n; i++)
+			ends[i].to = route_find_from(routes, &addr[2 * i], &addr[2 * i + 1]);
+}
+
+static_assert(2 * RX_BURST_MAX <= ROUTE_FIND_MAX, "both ends of a burst");
 
 enum drop forward_lookup(struct worker *w, struct pkt *p)
 {
-	return forward_lookup_next(w, p, NULL);
+	const struct route_ends ends = forward_ends(w, p);
+
+	return forward_by(w, p, &ends, NULL);
 }
 
-enum drop forward_lookup_next(struct worker *w, struct pkt *p, const struct nexthop *former)
+enum drop forward_by(struct worker *w, struct pkt *p, const struct route_ends *ends,
+	const struct nexthop *former)
 {
 	const struct ip_addr src = pkt_src(p), dst = translate_dst(w, p);
 
@@ -128,7 +160,7 @@ enum drop forward_lookup_next(struct worker *w, struct pkt *p, const struct next
 		return DROP_STANDBY;
 	p->nexthop = pkt_iface(w, p)->only;
 	if (p->nexthop == NULL)
-		find(w, p, &src, &dst, former);
+		choose_hop(w, p, ends->to, &src, &dst, former);
 	if (p->nexthop != NULL && p->nexthop->kind == NEXTHOP_NOT_UNICAST) {
 		p->nexthop = ip_addr_is_link_local(&dst) ? find_link_local(w, p, &dst) : NULL;
 		if (p->nexthop == NULL)
@@ -138,7 +170,7 @@ enum drop forward_lookup_next(struct worker *w, struct pkt *p, const struct next
 	if (ip_addr_is_link_local(&src) && !pkt_is_local(p) &&
 		!(pkt_iface(w, p)->is_host && stays_on_link(w, p, &dst)))
 		return DROP_IP_SOURCE;
-	return check_source(w, p, &src);
+	return check_source(w, p, &src, ends->back);
 }
 
 enum drop forward_oversized(struct worker *w, struct pkt *p)

@@ -20,14 +20,27 @@ bool forward_has_standby_end(const struct worker *w, const struct pkt *p);
 // known.
 void forward_find(const struct worker *w, struct pkt *p, const struct nexthop *former);
 
-// Looks up the route to the destination: p->nexthop, of several that of the packet's flow. Returns
-// DROP_NONE, DROP_NOT_UNICAST, DROP_STANDBY (either end is an address of a standby group), or
-// DROP_IP_SOURCE: as forward_check_source(), and for a link-local source whose packet would leave
-// the link.
-enum drop forward_lookup(struct worker *w, struct pkt *p);
+// The next hops of the routes to the ends of a packet; NULL: there is none.
+struct route_ends {
+	const struct nexthop *back; // to its source: route_find()
+	const struct nexthop *to;   // to its destination: route_find_from()
+};
 
-// The same with a former next hop.
-enum drop forward_lookup_next(struct worker *w, struct pkt *p, const struct nexthop *former);
+// Those of a packet with its translation of this moment.
+struct route_ends forward_ends(const struct worker *w, const struct pkt *p);
+
+// Those of n packets, at most RX_BURST_MAX, at once.
+void forward_ends_each(
+	const struct worker *w, struct pkt *const p[], unsigned int n, struct route_ends ends[]);
+
+// Sets p->nexthop as forward_find(), by the routes to its ends. Returns DROP_NONE,
+// DROP_NOT_UNICAST, DROP_STANDBY (either end is an address of a standby group), or DROP_IP_SOURCE:
+// as forward_check_source(), and for a link-local source whose packet would leave the link.
+enum drop forward_by(struct worker *w, struct pkt *p, const struct route_ends *ends,
+	const struct nexthop *former);
+
+// The same for a packet whose routes and former next hop are not known.
+enum drop forward_lookup(struct worker *w, struct pkt *p);
 
 // The same for a datagram that no buffer holds, which can only be forwarded, in fragments again.
 // ESP and ICMP errors have to be in one buffer: DROP_FRAME_SCATTERED. Packets to an own address may

@@ -238,7 +238,7 @@ static enum drop group_admit(
 		return DROP_HOST_LIMIT;
 	policy_find(w, &p, 1, &found);
 	if (policy_is_inbound(w, p))
-		d = policy_check_inbound(w, p, found.in);
+		d = policy_check_inbound(w, p, &found);
 	return d == DROP_NONE ? firewall_check(w, p, &none, RULE_NEW) : d;
 }
 

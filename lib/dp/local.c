@@ -146,7 +146,7 @@ static enum drop serve(struct worker *w, struct pkt *p)
 
 static enum drop check_admitted(struct worker *w, struct pkt *p, const struct policies *found)
 {
-	enum drop d = policy_is_inbound(w, p) ? policy_check_inbound(w, p, found->in) : DROP_NONE;
+	enum drop d = policy_is_inbound(w, p) ? policy_check_inbound(w, p, found) : DROP_NONE;
 
 	// Errors of routers about ESP packets are never in ESP, and are compared with the packets
 	// sent (RFC 4301 6.1.1, 8.2.1).

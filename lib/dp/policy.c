@@ -62,11 +62,9 @@ static bool is_at_peer(
 // Whether no host behind the peer of a policy can have the source: it is an own address, or the
 // route to it leads into a tunnel, or to a protected port or nowhere and is at least as specific as
 // the policy.
-static bool is_inside_source(
-	const struct worker *w, const struct ip_addr *src, const struct spd_policy *policy)
+static bool is_inside_source(const struct worker *w, const struct ip_addr *src,
+	const struct nexthop *back, const struct spd_policy *policy)
 {
-	const struct nexthop *back = route_find(w->snapshot->routes, src);
-
 	if (back == NULL || back->kind == NEXTHOP_NOT_UNICAST)
 		return false;
 	if (back->kind == NEXTHOP_LOCAL || nexthop_first_kind(back) == NEXTHOP_TUNNEL)
@@ -115,24 +113,24 @@ static enum drop check_by_route(const struct worker *w, struct pkt *p, const str
 }
 
 // RFC 4301 5.2, step 4: a packet from an SA must match a policy that sends through that SA.
-static enum drop check_from_tunnel(const struct worker *w, struct pkt *p, const struct ip_addr *src,
-	const struct spd_policy *policy)
+static enum drop check_from_tunnel(const struct worker *w, struct pkt *p,
+	const struct nexthop *back, const struct spd_policy *policy)
 {
+	const struct ip_addr src = pkt_src(p);
+
 	if (!is_protect(policy) || !spd_receives(policy, p->sa_in))
 		return DROP_SELECTOR;
 	if (unlikely(spd_policy_is_routed(policy)))
-		return check_by_route(w, p, route_find(w->snapshot->routes, src), policy);
-	if (!is_host(src) || is_inside_source(w, src, policy))
+		return check_by_route(w, p, back, policy);
+	if (!is_host(&src) || is_inside_source(w, &src, back, policy))
 		return DROP_IP_SOURCE;
 	p->in_by = policy->number;
 	return DROP_NONE;
 }
 
-// Whether the source is on the protected side, so that no host outside can have it.
-static bool is_inside(const struct worker *w, const struct ip_addr *src)
+// Whether the route leads to the protected side, so that no host outside can have the address.
+static bool is_inside(const struct worker *w, const struct nexthop *back)
 {
-	const struct nexthop *back = route_find(w->snapshot->routes, src);
-
 	return back != NULL && back->kind != NEXTHOP_NOT_UNICAST && is_protected(w, back);
 }
 
@@ -147,9 +145,9 @@ static bool is_exempt_outside(const struct worker *w, const struct pkt *p)
 
 // RFC 4301 5.2, step 3b: a packet in clear must match a bypass policy.
 static enum drop check_from_outside(const struct worker *w, const struct pkt *p,
-	const struct ip_addr *src, const struct spd_policy *policy)
+	const struct nexthop *back, const struct spd_policy *policy)
 {
-	if (is_inside(w, src))
+	if (is_inside(w, back))
 		return DROP_IP_SOURCE;
 	if (is_protect(policy))
 		return DROP_CLEAR_TEXT;
@@ -160,63 +158,11 @@ static enum drop check_from_outside(const struct worker *w, const struct pkt *p,
 	return policy->action == SPD_DISCARD ? DROP_POLICY_DISCARD : DROP_NONE;
 }
 
-static_assert(POLICY_KEYS_MAX <= CLASSIFIER_KEYS_MAX, "both directions of a burst at once");
-
-// Where the caller writes the key.
-static struct classifier_key *search_key(struct policy_search *s, const struct spd_policy **found)
+enum drop policy_check_inbound(struct worker *w, struct pkt *p, const struct policies *found)
 {
-	s->found[s->n] = found;
-	return &s->key[s->n++];
-}
-
-void policy_search_add(const struct worker *w, const struct pkt *p, struct policy_search *s,
-	struct policies *found)
-{
-	*found = (struct policies){0};
-	if (p->sa_in != NULL)
-		found->in = spd_find_tunnel(w->snapshot->spd, p->sa_in);
-	if (found->in == NULL && policy_is_inbound(w, p)) {
-		const struct ip_view v = pkt_view(p);
-
-		*search_key(s, &found->in) = classifier_key_of_reverse(&v);
-	}
-	if (pkt_goes_into_tunnel(p)) {
-		found->out = snapshot_tunnel(w->snapshot, p->nexthop);
-	} else if (policy_is_outbound(w, p)) {
-		const struct ip_view v = translate_view_wire(w, p);
-
-		*search_key(s, &found->out) = classifier_key_of(&v);
-	}
-}
-
-void policy_search_end(const struct snapshot *snapshot, const struct policy_search *s)
-{
-	const struct spd_policy *policy[POLICY_KEYS_MAX];
-
-	if (s->n > 0)
-		policy_find_each(snapshot, s->key, s->n, policy);
-	for (unsigned int i = 0; i < s->n; i++)
-		*s->found[i] = policy[i];
-}
-
-void policy_find(
-	const struct worker *w, struct pkt *const p[], unsigned int n, struct policies found[])
-{
-	struct policy_search s;
-
-	s.n = 0;
-	for (unsigned int i = 0; i < n; i++)
-		policy_search_add(w, p[i], &s, &found[i]);
-	policy_search_end(w->snapshot, &s);
-}
-
-enum drop policy_check_inbound(struct worker *w, struct pkt *p, const struct spd_policy *policy)
-{
-	const struct ip_addr src = pkt_src(p);
-
-	policy_count(w, p, policy, &w->by.in);
-	return p->sa_in != NULL ? check_from_tunnel(w, p, &src, policy)
-				: check_from_outside(w, p, &src, policy);
+	policy_count(w, p, found->in, &w->by.in);
+	return p->sa_in != NULL ? check_from_tunnel(w, p, found->back, found->in)
+				: check_from_outside(w, p, found->back, found->in);
 }
 
 enum drop policy_check_fragment(struct worker *w, struct pkt *p)
@@ -270,21 +216,24 @@ enum drop policy_check_clear_fragment(struct worker *w, struct pkt *p)
 	bool inbound = pkt_iface(w, p)->unprotected;
 	const struct spd_policy *policy;
 	const struct ip_view v = pkt_view(p);
+	struct route_ends ends;
 	enum drop d;
 
 	if (pkt_iface(w, p)->is_host)
 		return DROP_NONE;
+	ends = forward_ends(w, p);
 	if (flow_table_translates(w->flows)) // the whole datagram may have other ends
-		return inbound && is_inside(w, &v.src) ? DROP_IP_SOURCE : DROP_NONE;
-	d = forward_lookup(w, p);
+		return inbound && is_inside(w, ends.back) ? DROP_IP_SOURCE : DROP_NONE;
+	d = forward_by(w, p, &ends, NULL);
 	if (d != DROP_NONE)
 		return d;
-	if (inbound && is_inside(w, &v.src))
+	if (inbound && is_inside(w, ends.back))
 		return DROP_IP_SOURCE;
 	if (is_exempt(w, p, &v) || (!inbound && pkt_goes_into_tunnel(p)) ||
 		!policy_decides_fragment(w->snapshot, &v, inbound, &policy))
 		return DROP_NONE;
-	return inbound ? check_from_outside(w, p, &v.src, policy) : check_fragment_out(p, policy);
+	return inbound ? check_from_outside(w, p, ends.back, policy)
+		       : check_fragment_out(p, policy);
 }
 
 static void ask_for_sa(struct worker *w, const struct pkt *p, const struct spd_policy *policy)
@@ -379,13 +328,13 @@ static bool may_report(const struct spd_policy *policy, const struct spd_policy 
 }
 
 static enum drop check_error_from_tunnel(const struct worker *w, struct pkt *p,
-	const struct ip_addr *src, const struct spd_policy *policy,
+	const struct nexthop *back, const struct spd_policy *policy,
 	const struct spd_policy *traffic)
 {
 	bool by_itself =
 		is_protect(policy) && spd_receives(policy, p->sa_in) && may_report(policy, traffic);
 
-	return check_from_tunnel(w, p, src, by_itself ? policy : traffic);
+	return check_from_tunnel(w, p, back, by_itself ? policy : traffic);
 }
 
 static bool is_accepted_in_clear(const struct worker *w, const struct pkt *p)
@@ -398,11 +347,12 @@ static bool is_accepted_in_clear(const struct worker *w, const struct pkt *p)
 // RFC 4301 6.1.1: an error in clear is not authenticated. On the path of a tunnel only ESP is
 // visible.
 static enum drop check_error_from_outside(const struct worker *w, const struct pkt *p,
-	const struct ip_view *v, const struct spd_policy *policy, const struct spd_policy *traffic)
+	const struct nexthop *back, const struct spd_policy *policy,
+	const struct spd_policy *traffic)
 {
 	if (!is_protect(traffic) || is_protect(policy))
-		return check_from_outside(w, p, &v->src, policy);
-	if (is_inside(w, &v->src))
+		return check_from_outside(w, p, back, policy);
+	if (is_inside(w, back))
 		return DROP_IP_SOURCE;
 	return is_accepted_in_clear(w, p) ? DROP_NONE : DROP_CLEAR_TEXT;
 }
@@ -421,7 +371,8 @@ static const struct spd_policy *find_sender(const struct worker *w, const struct
 // An ICMP error (RFC 4301 6) about the flow. Any router on the path may be its source: where no
 // policy matches its own addresses, that of the flow applies. Errors about the traffic of a tunnel
 // are accepted in clear only if the configuration allows it, and never sent in clear.
-static enum drop check_error_inbound(struct worker *w, struct pkt *p, const struct flow_pkt *about)
+static enum drop check_error_inbound(
+	struct worker *w, struct pkt *p, const struct flow_pkt *about, const struct nexthop *back)
 {
 	const struct ip_view sent = quoted(about);
 	const struct spd_policy *policy, *traffic;
@@ -430,8 +381,8 @@ static enum drop check_error_inbound(struct worker *w, struct pkt *p, const stru
 	policy = policy_find_inbound(w->snapshot, &v);
 	traffic = find_sender(w, &sent);
 	policy_count(w, p, is_protect(traffic) ? traffic : policy, &w->by.in);
-	return p->sa_in != NULL ? check_error_from_tunnel(w, p, &v.src, policy, traffic)
-				: check_error_from_outside(w, p, &v, policy, traffic);
+	return p->sa_in != NULL ? check_error_from_tunnel(w, p, back, policy, traffic)
+				: check_error_from_outside(w, p, back, policy, traffic);
 }
 
 // Without an SA the error asks for one.
@@ -460,15 +411,14 @@ static enum drop check_error_outbound(struct worker *w, struct pkt *p, const str
 
 // An error out of a tunnel that routes lead into, about a packet that was routed there. Any router
 // on the path may be its source, but none that is inside.
-static enum drop check_error_by_route(struct worker *w, struct pkt *p, const struct flow_pkt *about,
-	const struct spd_policy *tunnel)
+static enum drop check_error_by_route(
+	struct worker *w, struct pkt *p, const struct flow_pkt *about, const struct policies *found)
 {
+	const struct spd_policy *tunnel = found->in;
 	const struct ip_view sent = quoted(about);
-	const struct ip_addr src = pkt_src(p);
 
 	policy_count(w, p, tunnel, &w->by.in);
-	if (is_inside(w, &src) &&
-		check_by_route(w, p, route_find(w->snapshot->routes, &src), tunnel) != DROP_NONE)
+	if (is_inside(w, found->back) && check_by_route(w, p, found->back, tunnel) != DROP_NONE)
 		return DROP_IP_SOURCE;
 	return check_by_route(w, p, route_find(w->snapshot->routes, &sent.dst), tunnel);
 }
@@ -477,9 +427,9 @@ static enum drop apply_inbound(
 	struct worker *w, struct pkt *p, const struct flow_pkt *fp, const struct policies *found)
 {
 	if (!fp->icmp_error)
-		return policy_check_inbound(w, p, found->in);
-	return spd_policy_is_routed(found->in) ? check_error_by_route(w, p, fp, found->in)
-					       : check_error_inbound(w, p, fp);
+		return policy_check_inbound(w, p, found);
+	return spd_policy_is_routed(found->in) ? check_error_by_route(w, p, fp, found)
+					       : check_error_inbound(w, p, fp, found->back);
 }
 
 enum drop policy_apply(

@@ -3,6 +3,7 @@
 // the first packet of a flow, and for packets without one. Workers.
 #pragma once
 
+#include "policy_search.h"
 #include "worker.h"
 
 // A packet to an unprotected port crosses the boundary once more, also from one tunnel into
@@ -32,38 +33,13 @@ static inline bool policy_is_outbound(const struct worker *w, const struct pkt *
 	return !policy_is_inbound(w, p) || (worker_translates(w) && policy_goes_outside(w, p));
 }
 
-// The policies that match a packet in these directions; NULL: none matches, or none applies. Of a
-// packet out of a tunnel that routes lead into, or that is routed into one, the tunnel itself.
-struct policies {
-	const struct spd_policy *in, *out;
-};
-
-#define POLICY_KEYS_MAX (2 * RX_BURST_MAX)
-
-// A search for policies of several packets: one lookup for all costs a fraction.
-struct policy_search {
-	unsigned int n;
-	struct classifier_key key[POLICY_KEYS_MAX];
-	const struct spd_policy **found[POLICY_KEYS_MAX];
-};
-
-// Adds a packet, at most RX_BURST_MAX, with its translation of this moment. *found is valid after
-// policy_search_end().
-void policy_search_add(const struct worker *w, const struct pkt *p, struct policy_search *s,
-	struct policies *found);
-void policy_search_end(const struct snapshot *snapshot, const struct policy_search *s);
-
-// The same for n packets, at most RX_BURST_MAX.
-void policy_find(
-	const struct worker *w, struct pkt *const p[], unsigned int n, struct policies found[]);
-
-// Checks a packet against the inbound policy that policy_find() has found (RFC 4301 5.2). From an
+// Checks a packet against the inbound policy that was found for it (RFC 4301 5.2). From an
 // SA, it must be the policy that sends through that SA; p->in_by is set to its number. Returns
 // DROP_NONE, DROP_SELECTOR, DROP_CLEAR_TEXT, DROP_IP_SOURCE, DROP_TUNNEL_SOURCE, DROP_NO_POLICY or
 // DROP_POLICY_DISCARD.
 // A packet in clear for an address of an unprotected port needs no policy, unless it is for the
 // host.
-enum drop policy_check_inbound(struct worker *w, struct pkt *p, const struct spd_policy *policy);
+enum drop policy_check_inbound(struct worker *w, struct pkt *p, const struct policies *found);
 
 // Checks a fragment from an SA, as far as its headers show its datagram's selectors. Returns
 // DROP_NONE, p->in_by being the policy's number, or DROP_SELECTOR.

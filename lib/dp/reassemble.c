@@ -61,7 +61,7 @@ static bool is_admitted(struct worker *w, struct pkt *p)
 	if (forward_lookup(w, p) != DROP_NONE)
 		return false;
 	policy_find(w, &p, 1, &found);
-	return policy_check_inbound(w, p, found.in) == DROP_NONE;
+	return policy_check_inbound(w, p, &found) == DROP_NONE;
 }
 
 static void fault_report(struct worker *w, struct pkt *p, enum error_fault fault, uint32_t off)

@@ -149,15 +149,15 @@ static __rte_always_inline enum drop transit_fast_path(struct worker *w, struct 
 	return DROP_NONE;
 }
 
-enum drop transit_slow_begin(
-	struct worker *w, struct pkt *p, struct flow_pkt *fp, const struct flow *f, bool *through)
+enum drop transit_slow_begin(struct worker *w, struct pkt *p, struct flow_pkt *fp,
+	const struct route_ends *ends, const struct flow *f, bool *through)
 {
 	enum drop d;
 
 	*through = false;
 	if (unlikely(pkt_iface(w, p)->follows_host) && f == NULL && host_client_is_answer(w, p))
 		return host_client_input(w, p);
-	d = forward_lookup_next(w, p, f != NULL ? egress_former(w, f, fp->dir) : NULL);
+	d = forward_by(w, p, ends, f != NULL ? egress_former(w, f, fp->dir) : NULL);
 	if (d == DROP_NOT_UNICAST && p->sa_in != NULL)
 		return host_input_inside(w, p);
 	if (d != DROP_NONE)
@@ -254,18 +254,6 @@ static uint16_t transit_carried(
 	return kept;
 }
 
-// Each packet of the slow path looks up the routes to its two ends.
-static void prefetch_routes(const struct worker *w, const uint8_t place[], uint16_t n)
-{
-	const struct ip_addr *ends[2 * RX_BURST_MAX] = {NULL};
-
-	for (uint16_t i = 0; i < 2 * n; i++)
-		ends[i] = &w->flow_pkt[place[i / 2]].key.addr[i % 2];
-	route_prefetch(w->snapshot->routes, ends, 2u * n);
-}
-
-static_assert(2 * RX_BURST_MAX <= ROUTE_PREFETCH_MAX, "both ends of a burst");
-
 // Hashes of packets of a burst that were without a flow: another one with the hash may find the
 // flow that one of them has made. Few others seem to be among them.
 struct hashes {
@@ -282,44 +270,44 @@ static inline bool hashes_add(struct hashes *all, uint32_t hash)
 	return (old & bit) != 0;
 }
 
-// Slow path of the packets of the burst at these places: their policies are looked up at once.
-// begun: of earlier ones of the burst.
+// Slow path of the packets of the burst at these places: their routes are looked up at once, and
+// their policies. begun: of earlier ones of the burst.
 static __rte_noinline void transit_slow_burst(
 	struct worker *w, struct flow *flows[], uint8_t place[], uint16_t n, struct hashes *begun)
 {
-	struct policies found[RX_BURST_MAX];
 	const struct flow_pkt *new[RX_BURST_MAX];
+	struct route_ends ends[RX_BURST_MAX];
+	struct policies found[RX_BURST_MAX];
 	struct pkt *p[RX_BURST_MAX];
 	uint16_t kept = 0, n_new = 0;
+	struct policy_search s;
 
 	n = transit_carried(w, flows, place, n);
-	if (n == 0)
-		return;
-	prefetch_routes(w, place, n);
+	for (uint16_t i = 0; i < n; i++)
+		p[i] = w->transit.p[place[i]];
+	forward_ends_each(w, p, n, ends);
 	if (unlikely(flow_table_translates(w->flows))) {
-		transit_translated(w, flows, place, n);
+		transit_translated(w, flows, place, n); // other ends, but most of the same nodes
 		return;
 	}
+	s.n = 0;
 	for (uint16_t i = 0; i < n; i++) {
+		struct flow_pkt *fp = &w->flow_pkt[place[i]];
 		bool through;
-
-		p[kept] = w->transit.p[place[i]];
-
-		enum drop d = transit_slow_begin(
-			w, p[kept], &w->flow_pkt[place[i]], flows[place[i]], &through);
+		enum drop d = transit_slow_begin(w, p[i], fp, &ends[i], flows[place[i]], &through);
 
 		if (d != DROP_NONE)
-			pkt_drop(w, p[kept], d);
+			pkt_drop(w, p[i], d);
 		if (!through)
 			continue;
 		if (flows[place[i]] == NULL)
-			new[n_new++] = &w->flow_pkt[place[i]];
+			new[n_new++] = fp;
+		policy_search_add(w, p[i], ends[i].back, &s, &found[kept]);
+		p[kept] = p[i];
 		place[kept++] = place[i];
 	}
-	if (kept == 0)
-		return;
 	flow_insert_prefetch(w->flows, new, n_new);
-	policy_find(w, p, kept, found);
+	policy_search_end(w->snapshot, &s);
 	for (uint16_t i = 0; i < kept; i++) {
 		struct flow_pkt *fp = &w->flow_pkt[place[i]];
 		struct flow **f = &flows[place[i]];

@@ -19,6 +19,7 @@ struct translated {
 	struct translating translating;
 	const struct nat_rule *rule; // for its source
 	struct port_choice port;
+	struct route_ends ends;
 	struct policies found;
 };
 
@@ -40,7 +41,8 @@ static enum drop begin(struct worker *w, struct translated *t, bool *through)
 		t->f = NULL;
 	}
 	t->is_new = translate_begin(w, t->p, t->fp, t->f) && t->f == NULL;
-	d = transit_slow_begin(w, t->p, t->fp, t->f, through);
+	t->ends = forward_ends(w, t->p);
+	d = transit_slow_begin(w, t->p, t->fp, &t->ends, t->f, through);
 	w->translating = NULL;
 	return d;
 }
@@ -120,7 +122,7 @@ static void find_policies(struct worker *w, struct translated *const t[], uint16
 	policies.n = 0;
 	for (uint16_t i = 0; i < n; i++) {
 		w->translating = &t[i]->translating;
-		policy_search_add(w, t[i]->p, &policies, &t[i]->found);
+		policy_search_add(w, t[i]->p, t[i]->ends.back, &policies, &t[i]->found);
 	}
 	policy_search_end(w->snapshot, &policies);
 }

@@ -83,16 +83,19 @@ const struct nexthop *route_find(const struct route_table *t, const struct ip_ad
 const struct nexthop *route_find_from(
 	const struct route_table *t, const struct ip_addr *src, const struct ip_addr *dst);
 
+// Whether there is any route with a source.
+bool route_table_has_sources(const struct route_table *t);
+
 // The next hop of an outer packet from src to a peer, or NULL: as route_find_from(), with the plan
 // executed, but without routes that lead into tunnels. Control thread.
 const struct nexthop *route_find_outer(
 	const struct route_table *t, const struct ip_addr *src, const struct ip_addr *dst);
 
-// Prefetches the memory that the look-ups of n addresses read, each step for all of them before the
-// next one: they wait for it once and not one after the other.
-#define ROUTE_PREFETCH_MAX 128
-void route_prefetch(
-	const struct route_table *t, const struct ip_addr *const addr[], unsigned int n);
+// route_find() of n addresses: each step is taken for all of them before the next one, so that they
+// wait for memory once and not one after the other.
+#define ROUTE_FIND_MAX 128
+void route_find_each(const struct route_table *t, const struct ip_addr addr[], unsigned int n,
+	const struct nexthop *found[]);
 
 // The slots and next hops of a table, for readers that remember a route (route_remember()).
 struct route_slots {

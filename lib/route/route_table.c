@@ -124,6 +124,11 @@ const struct nexthop *route_find(const struct route_table *t, const struct ip_ad
 	return nexthop_of(t, find(t, dst, &slot));
 }
 
+bool route_table_has_sources(const struct route_table *t)
+{
+	return atomic_load_explicit(&t->sources, memory_order_acquire) != NULL;
+}
+
 struct route_source *route_source_find(const struct route_table *t, const struct ip_addr *addr)
 {
 	struct route_source *s = atomic_load_explicit(&t->sources, memory_order_acquire);

@@ -51,12 +51,14 @@ static struct route random_route(uint64_t *seed, uint16_t iface)
 static void check_find(const struct route_table *t, const struct route route[], unsigned int n,
 	const struct ip_addr *dst)
 {
-	const struct nexthop *nh = route_find(t, dst);
+	const struct nexthop *nh = route_find(t, dst), *at_once;
 	long right = naive_find(route, n, dst);
 	char buf[IP_ADDR_STRLEN];
 
 	if (ip_addr_is_v4(dst))
 		assert_ptr_equal(nh, route_find_v4(t, ip_addr_v4(dst)));
+	route_find_each(t, dst, 1, &at_once);
+	assert_ptr_equal(at_once, nh);
 	if (right < 0) {
 		assert_null(nh);
 		return;

@@ -17,6 +17,7 @@
 #define LASTING       8 // networks, 10.N.0.0/16 and 2001:db8:N::/48
 #define CHANGES       5000
 #define GRACE         64 // changes for each grace period
+#define LOOK_UPS      32 // of a reader for each
 #define LASTING_IFACE 1000
 
 struct shared {
@@ -54,22 +55,35 @@ static struct ip_addr station(uint64_t *seed, enum ip_family family, unsigned in
 	return a;
 }
 
-static void look_up(struct reader *r)
+static void check(
+	struct reader *r, const struct ip_addr *dst, unsigned int n, const struct nexthop *nh)
 {
-	enum ip_family family = random_family(&r->seed);
-	unsigned int n = random_below(&r->seed, LASTING);
-	struct ip_addr dst = station(&r->seed, family, n);
-	const struct nexthop *nh = route_find(r->shared->t, &dst);
-
 	if (nh == NULL)
 		fail_msg("missed");
-	if (!ip_prefix_contains(&route_of(nh)->to, &dst) ||
-		route_of(nh)->to.len < lasting_len(family))
+	if (!ip_prefix_contains(&route_of(nh)->to, dst) ||
+		route_of(nh)->to.len < lasting_len(ip_addr_is_v4(dst) ? IP_V4 : IP_V6))
 		fail_msg("found a route that was freed, or is shorter");
 	if (nh->iface == LASTING_IFACE + n)
 		r->lasting++;
 	else
 		r->longer++;
+}
+
+// One by one, and all at once.
+static void look_up(struct reader *r)
+{
+	const struct nexthop *found[LOOK_UPS];
+	struct ip_addr dst[LOOK_UPS];
+	unsigned int n[LOOK_UPS];
+
+	for (unsigned int i = 0; i < LOOK_UPS; i++) {
+		n[i] = random_below(&r->seed, LASTING);
+		dst[i] = station(&r->seed, random_family(&r->seed), n[i]);
+		check(r, &dst[i], n[i], route_find(r->shared->t, &dst[i]));
+	}
+	route_find_each(r->shared->t, dst, LOOK_UPS, found);
+	for (unsigned int i = 0; i < LOOK_UPS; i++)
+		check(r, &dst[i], n[i], found[i]);
 }
 
 static void *read_routes(void *arg)
@@ -80,8 +94,7 @@ static void *read_routes(void *arg)
 	rte_rcu_qsbr_thread_online(eal_qsbr, r->id);
 	pthread_barrier_wait(&r->shared->start);
 	do {
-		for (unsigned int i = 0; i < 32; i++)
-			look_up(r);
+		look_up(r);
 		rte_rcu_qsbr_quiescent(eal_qsbr, r->id);
 	} while (!atomic_load(&r->shared->stop));
 	rte_rcu_qsbr_thread_offline(eal_qsbr, r->id);
