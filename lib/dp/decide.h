@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The decision about a packet without a cached one: policy, route, firewall rules, and its
-// connection. Its next hop has been looked up (forward_lookup()), its policies too (policy_find()).
+// connection. Its next hop has been looked up (forward_by()), its policies too (policy_find()).
 // Workers.
 #pragma once
 

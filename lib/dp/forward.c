@@ -125,6 +125,8 @@ void forward_ends_each(
 	const struct worker *w, struct pkt *const p[], unsigned int n, struct route_ends ends[])
 {
 	const struct route_table *routes = w->snapshot->routes;
+	// Before the routes without a source: one of those may replace the last one with a source.
+	const bool by_source = route_table_has_sources(routes);
 	const struct nexthop *found[2 * RX_BURST_MAX];
 	struct ip_addr addr[2 * RX_BURST_MAX];
 
@@ -137,7 +139,7 @@ void forward_ends_each(
 	route_find_each(routes, addr, 2 * n, found);
 	for (unsigned int i = 0; i < n; i++)
 		ends[i] = (struct route_ends){found[2 * i], found[2 * i + 1]};
-	if (unlikely(route_table_has_sources(routes)))
+	if (unlikely(by_source))
 		for (unsigned int i = 0; i < n; i++)
 			ends[i].to = route_find_from(routes, &addr[2 * i], &addr[2 * i + 1]);
 }

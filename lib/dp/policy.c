@@ -221,9 +221,11 @@ enum drop policy_check_clear_fragment(struct worker *w, struct pkt *p)
 
 	if (pkt_iface(w, p)->is_host)
 		return DROP_NONE;
+	if (!inbound && flow_table_translates(w->flows)) // the datagram may have other ends
+		return DROP_NONE;
 	ends = forward_ends(w, p);
-	if (flow_table_translates(w->flows)) // the whole datagram may have other ends
-		return inbound && is_inside(w, ends.back) ? DROP_IP_SOURCE : DROP_NONE;
+	if (flow_table_translates(w->flows))
+		return is_inside(w, ends.back) ? DROP_IP_SOURCE : DROP_NONE;
 	d = forward_by(w, p, &ends, NULL);
 	if (d != DROP_NONE)
 		return d;

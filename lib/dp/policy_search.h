@@ -8,8 +8,8 @@
 // packet out of a tunnel that routes lead into, or that is routed into one, the tunnel itself.
 struct policies {
 	const struct spd_policy *in, *out;
-	const struct nexthop
-		*back; // on the route to its source, for inbound policy; NULL: there is none
+	// On the route to the source, for inbound policy; NULL: there is none, or none applies.
+	const struct nexthop *back;
 };
 
 #define POLICY_KEYS_MAX (2 * RX_BURST_MAX)
@@ -21,8 +21,8 @@ struct policy_search {
 	const struct spd_policy **found[POLICY_KEYS_MAX];
 };
 
-// Adds a packet, at most RX_BURST_MAX, with its translation of this moment. back: the route to its
-// source. *found is valid after policy_search_end().
+// Adds a packet, at most RX_BURST_MAX, with its translation of this moment. back: the route to the
+// source that it was received with. *found is valid after policy_search_end().
 void policy_search_add(const struct worker *w, const struct pkt *p, const struct nexthop *back,
 	struct policy_search *s, struct policies *found);
 void policy_search_end(const struct snapshot *snapshot, const struct policy_search *s);

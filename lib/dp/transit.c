@@ -287,7 +287,8 @@ static __rte_noinline void transit_slow_burst(
 		p[i] = w->transit.p[place[i]];
 	forward_ends_each(w, p, n, ends);
 	if (unlikely(flow_table_translates(w->flows))) {
-		transit_translated(w, flows, place, n); // other ends, but most of the same nodes
+		// Finds them again for translated destinations: most nodes are near by now.
+		transit_translated(w, flows, place, n);
 		return;
 	}
 	s.n = 0;

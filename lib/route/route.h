@@ -91,8 +91,8 @@ bool route_table_has_sources(const struct route_table *t);
 const struct nexthop *route_find_outer(
 	const struct route_table *t, const struct ip_addr *src, const struct ip_addr *dst);
 
-// route_find() of n addresses: each step is taken for all of them before the next one, so that they
-// wait for memory once and not one after the other.
+// route_find() of n addresses, at most ROUTE_FIND_MAX: each step is taken for all of them before
+// the next one, so that they wait for memory once and not one after the other. Workers.
 #define ROUTE_FIND_MAX 128
 void route_find_each(const struct route_table *t, const struct ip_addr addr[], unsigned int n,
 	const struct nexthop *found[]);

@@ -17,19 +17,19 @@
 #include "core.h"
 #include "median.h"
 #include "nic.h"
+#include "rounds.h"
 #include "step.h"
 #include "traffic.h"
 #include "vlan.h"
 
-#define ROUNDS     301
-#define ROUNDS_MAX 9999
-#define BURST      32
-#define FLOWS      1000
-#define SMALL      64
-#define LARGE      1400
-#define LARGE_MTU  1280 // of the ports between the gateways
-#define TAG        10   // the VLAN of both ports
-#define VXLAN      50   // octets of the headers, with those of Ethernet, IPv4 and UDP
+#define ROUNDS    301
+#define BURST     32
+#define FLOWS     1000
+#define SMALL     64
+#define LARGE     1400
+#define LARGE_MTU 1280 // of the ports between the gateways
+#define TAG       10   // the VLAN of both ports
+#define VXLAN     50   // octets of the headers, with those of Ethernet, IPv4 and UDP
 
 static const struct row {
 	const char *name, *text;
@@ -364,11 +364,11 @@ static void print(const struct row *row, unsigned int way, struct figures *with,
 static void measure(const struct row *row, struct rte_mempool *pool, unsigned int rounds, bool json)
 {
 	static struct cost with, without;
-	static double share[ROUNDS_MAX], clock[ROUNDS_MAX];
+	static struct rounds counted;
 	static unsigned int plain_size; // whose instructions are in without
 	struct side *plain = side_new(row, true, pool, 0, rounds),
 		    *side = side_new(row, false, pool, 2, rounds);
-	struct core core;
+	struct core before, after;
 
 	prepare(plain);
 	prepare(side);
@@ -376,16 +376,17 @@ static void measure(const struct row *row, struct rte_mempool *pool, unsigned in
 		count(plain, &without);
 	plain_size = plain->point.size;
 	count(side, &with);
-	for (unsigned int i = 0; i < rounds; i++) {
-		core = core_measure();
-		share[i] = core.share;
-		clock[i] = core.clock;
-		round_run(plain, &without, i);
-		round_run(side, &with, i);
-	}
-	core = (struct core){median(share, rounds), median(clock, rounds)};
+	rounds_begin(&counted, rounds);
+	after = core_measure();
+	do {
+		before = after;
+		round_run(plain, &without, counted.n);
+		round_run(side, &with, counted.n);
+		after = core_measure();
+	} while (rounds_add(&counted, RTE_MIN(before.share, after.share), after.clock));
 	for (unsigned int way = 0; way < WAYS; way++)
-		print(row, way, &with.way[way], &without.way[way], rounds, core, json);
+		print(row, way, &with.way[way], &without.way[way], rounds, rounds_core(&counted),
+			json);
 	side_free(side);
 	side_free(plain);
 }

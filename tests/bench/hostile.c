@@ -28,12 +28,12 @@
 #include "median.h"
 #include "nic.h"
 #include "options.h"
+#include "rounds.h"
 
-#define BURST      32
-#define ROUNDS     301 // of a batch each: other work of the machine affects few such short rounds
-#define ROUNDS_MAX 9999
-#define WARM       8192 // packets before the measurement: twelve times the fragments held
-#define DPORT_OFF  (ETH_LEN + IP_LEN + 2)
+#define BURST     32
+#define ROUNDS    301  // of a batch each: other work of the machine affects few such short rounds
+#define WARM      8192 // packets before the measurement: twelve times the fragments held
+#define DPORT_OFF (ETH_LEN + IP_LEN + 2)
 
 struct options {
 	const char *kind; // NULL: all kinds
@@ -196,21 +196,29 @@ struct row {
 	double legit, hostile, kept; // cycles, cycles, per cent
 	const char *fate;
 	uint64_t sent, received;
+	struct core core;
 };
 
 // The two gateways are measured in turn, so that disturbances affect both.
 static void rounds_run(struct row *row, struct side *alone, struct side *mixed, unsigned int rounds)
 {
 	static double legit[ROUNDS_MAX], hostile[ROUNDS_MAX], kept[ROUNDS_MAX];
+	static struct rounds counted;
+	struct core before, after = core_measure();
 
-	for (unsigned int i = 0; i < rounds; i++) {
+	rounds_begin(&counted, rounds);
+	do {
+		const unsigned int i = counted.n;
 		double mean;
 
+		before = after;
 		legit[i] = cycles_of(alone);
 		mean = cycles_of(mixed);
 		hostile[i] = 2 * mean - legit[i];
 		kept[i] = legit[i] / mean * 100;
-	}
+		after = core_measure();
+	} while (rounds_add(&counted, RTE_MIN(before.share, after.share), after.clock));
+	row->core = rounds_core(&counted);
 	row->legit = median(legit, rounds);
 	row->hostile = median(hostile, rounds);
 	row->kept = median(kept, rounds);
@@ -256,9 +264,10 @@ static void row_print(const struct attack *a, const struct row *row, bool json)
 		printf("{\"kind\":\"%s\",\"origin\":\"%s\",\"cycles\":%.1f,\"kept\":%.1f,\"goal\":%"
 		       "u,"
 		       "\"legit\":%.1f,\"fate\":\"%s\",\"sent\":%lu,\"received\":%lu,"
-		       "\"core_clock\":%.3f}\n",
+		       "\"core_shared\":%s,\"core_clock\":%.3f}\n",
 			a->kind, origin_name(a), row->hostile, row->kept, attack_goal(a),
-			row->legit, row->fate, row->sent, row->received, core_measure().clock);
+			row->legit, row->fate, row->sent, row->received,
+			core_is_shared(row->core.share) ? "true" : "false", row->core.clock);
 	else
 		printf("%-22s %-8s %6.0f %7.0f %5.0f %4u%c  %s\n", a->kind, origin_name(a),
 			row->legit, row->hostile, row->kept, attack_goal(a),

@@ -24,6 +24,7 @@ enum phase { PHASE_PORTS, PHASE_FLOOR, PHASE_ALL, PHASE_DAEMON, PHASES };
 // The barrier of all lanes.
 struct meeting {
 	_Atomic unsigned int here, turn;
+	double share[POINT_WORKERS_MAX]; // of the cores in this round
 };
 
 struct lane {
@@ -33,9 +34,9 @@ struct lane {
 	struct daemon *daemon; // NULL: not with both directions at once
 	struct meeting *meeting;
 	uint64_t sent, received;
-	double share[ROUNDS_MAX], clock[ROUNDS_MAX]; // of the core
-	double together[ROUNDS_MAX];                 // share while all lanes measure it, to that
-	double cycles[PHASES][ROUNDS_MAX];           // per packet
+	struct rounds rounds;
+	double together[ROUNDS_MAX];       // share while all lanes measure it, to that alone
+	double cycles[PHASES][ROUNDS_MAX]; // per packet
 };
 
 // One phase: processes n packets from first on. Returns how many results are right.
@@ -200,8 +201,8 @@ static double per_packet(const struct lane *l, uint64_t cycles)
 	return (double)cycles / (l->traffic.batch->n - l->traffic.batch->warm);
 }
 
-// Lanes measure their cores in turn, and then all at once.
-static void core_run(struct lane *l, unsigned int round)
+// Lanes measure their cores in turn.
+static struct core core_in_turn(struct lane *l)
 {
 	struct core core = {0};
 
@@ -210,21 +211,53 @@ static void core_run(struct lane *l, unsigned int round)
 		if (i == l->traffic.lane)
 			core = core_measure();
 	}
-	l->share[round] = core.share;
-	l->clock[round] = core.clock;
 	meet(l);
-	l->together[round] = core_measure().share / core.share;
+	return core;
 }
 
-// One batch each: an interruption disturbs one round only.
-static void round_run(struct lane *l, unsigned int round)
+// The least share of all lanes, so that a round counts for all of them, or for none.
+static double least_share(struct lane *l, double share)
 {
-	core_run(l, round);
+	double least = share;
+
+	l->meeting->share[l->traffic.lane] = share;
+	meet(l);
+	for (unsigned int i = 0; i < l->traffic.point->workers; i++)
+		least = RTE_MIN(least, l->meeting->share[i]);
+	return least;
+}
+
+// The stages of the gateways' workers in the rounds that count.
+static void stages_copy(const struct lane *l, struct stages own[2], bool back)
+{
+	struct gateway *g[] = {&l->traffic.pair->near, &l->traffic.pair->far};
+
+	for (unsigned int i = 0; i < RTE_DIM(g); i++) {
+		struct stages *s = &g[i]->worker[l->traffic.lane]->stages;
+
+		if (back)
+			*s = own[i];
+		else
+			own[i] = *s;
+	}
+}
+
+// One batch each: an interruption disturbs one round only. Returns whether more are to be run.
+static bool round_run(struct lane *l)
+{
+	const unsigned int round = l->rounds.n;
+	struct core before, after;
+	struct stages stages[2];
+	bool more;
+
 	traffic_fill(&l->traffic);
 	if (l->traffic.point->dir == DIR_IN)
 		floor_prepare_sealed(l->floor, l->traffic.batch);
 	else
 		floor_prepare_clear(l->floor, l->traffic.batch);
+	stages_copy(l, stages, false);
+	before = core_in_turn(l);
+	l->together[round] = core_measure().share / before.share;
 	for (enum phase phase = 0; phase < PHASE_DAEMON; phase++)
 		l->cycles[phase][round] = per_packet(l, time_phase(l, phase));
 	if (!floor_ok(l->floor, l->traffic.batch))
@@ -232,6 +265,12 @@ static void round_run(struct lane *l, unsigned int round)
 	l->sent += l->traffic.batch->n;
 	if (l->daemon != NULL)
 		l->cycles[PHASE_DAEMON][round] = per_packet(l, time_daemon(l));
+	after = core_in_turn(l);
+	more = rounds_add(
+		&l->rounds, least_share(l, RTE_MIN(before.share, after.share)), after.clock);
+	if (l->rounds.n == round)
+		stages_copy(l, stages, true);
+	return more;
 }
 
 static int lane_run(void *arg)
@@ -240,8 +279,9 @@ static int lane_run(void *arg)
 
 	traffic_prepare(&l->traffic);
 	stages_restart(l);
-	for (unsigned int i = 0; i < l->params->rounds; i++)
-		round_run(l, i);
+	rounds_begin(&l->rounds, l->params->rounds);
+	while (round_run(l))
+		;
 	return 0;
 }
 
@@ -270,7 +310,7 @@ static void stages_add(struct stages *sum, const struct stages *s)
 // Adds the figures of a lane to the mean of all.
 static void result_add(struct result *r, struct lane *l)
 {
-	unsigned int n = l->params->rounds, lanes = l->traffic.point->workers;
+	unsigned int n = l->rounds.n, lanes = l->traffic.point->workers;
 	double *ports = l->cycles[PHASE_PORTS], *all = l->cycles[PHASE_ALL];
 	double floor[ROUNDS_MAX], overhead[ROUNDS_MAX], daemon[ROUNDS_MAX];
 
@@ -290,8 +330,8 @@ static void result_add(struct result *r, struct lane *l)
 		figure_add(&r->daemon, figure_of(daemon, n), lanes);
 	r->mpps += (double)rte_get_tsc_hz() / cycles.median / 1e6;
 	r->sent += l->sent;
-	r->core.share += figure_of(l->share, n).median / lanes;
-	r->core.clock += figure_of(l->clock, n).median / lanes;
+	r->core.share += rounds_core(&l->rounds).share / lanes;
+	r->core.clock += rounds_core(&l->rounds).clock / lanes;
 	r->same_core |= figure_of(l->together, n).median < SAME_CORE;
 	r->received += l->received;
 	if (l->traffic.point->dir != DIR_IN)

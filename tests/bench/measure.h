@@ -17,9 +17,8 @@
 
 #include "core.h"
 #include "point.h"
+#include "rounds.h"
 #include "stage.h"
-
-#define ROUNDS_MAX 9999
 
 // TSC cycles per packet: the median of the rounds, and the quartiles.
 struct figure {

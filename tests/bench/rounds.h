@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rounds of a benchmark on a core that others use at times: a round counts if the core was the
+// thread's own before and after it. Called by the thread that is measured.
+#pragma once
+
+#include <stdbool.h>
+
+#include "core.h"
+
+#define ROUNDS_MAX  9999
+#define ROUNDS_MORE 9 // for each round that counts, so many others do not; then all count
+
+struct rounds {
+	unsigned int n;      // that count: the next one writes its figures at this place
+	unsigned int wanted; // at most ROUNDS_MAX
+	unsigned int left;   // that need not count
+	double share[ROUNDS_MAX], clock[ROUNDS_MAX]; // of the core, in each that counts
+};
+
+void rounds_begin(struct rounds *r, unsigned int wanted);
+
+// A round was run between two measurements of the core; share is the lower one of all threads that
+// it ran on. Returns whether more are to be run.
+bool rounds_add(struct rounds *r, double share, double clock);
+
+// The core of the rounds that count: medians.
+struct core rounds_core(struct rounds *r);
