@@ -88,6 +88,22 @@ static void test_untranslated_reply_is_dropped(void **state)
 	gateway_free(g);
 }
 
+// In clear from outside, with the source of a host inside: whole, and the first fragment.
+static void test_forged_source_is_dropped(void **state)
+{
+	static const uint16_t frag[] = {0, MF};
+	struct gateway *g = site_a((struct site){.policies = POLICIES, .more = MASQUERADE});
+
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(frag); i++) {
+		struct frame f = frame_ip(
+			WAN, (struct ipv4)FROM_TO(OTHER, CLIENT, .id = 7, .frag = frag[i]));
+
+		gateway_expect_drop(g, &f, DROP_IP_SOURCE);
+	}
+	gateway_free(g);
+}
+
 static void test_port_forwarding(void **state)
 {
 	struct gateway *g = site_a((struct site){.policies = POLICIES,
@@ -438,6 +454,7 @@ int main(void)
 		pipeline_test(test_ports_are_kept_or_changed),
 		pipeline_test(test_ping),
 		pipeline_test(test_untranslated_reply_is_dropped),
+		pipeline_test(test_forged_source_is_dropped),
 		pipeline_test(test_port_forwarding),
 		pipeline_test(test_hairpin),
 		pipeline_test(test_netmap_through_a_tunnel),

@@ -10,7 +10,7 @@
 #include "peer.h"
 #include "site.h"
 
-// %1$s: remote of the policy. %2$s: more routes.
+// %1$s: remote of the policy. %2$s: more routes. %3$s: more settings.
 static const char form[] =
 	"flows = { max = 4096; };\n"
 	"ports = ( { name = \"lan\"; device = \"net_null0\";\n"
@@ -30,7 +30,12 @@ static const char form[] =
 	"    remote = \"192.0.2.2\"; cipher = \"null\"; auth = \"hmac-sha1-96\";\n"
 	"    auth_key = \"100102030405060708090a0b0c0d0e0f10111213\"; } );\n"
 	"policies = ( { name = \"b\"; %1$s action = \"protect\"; out = \"to-b\"; in = \"from-b\"; "
-	"} );\n";
+	"} );\n%3$s";
+
+// Packets of no test are translated, but all take the path of a gateway that translates.
+#define NAT                                                                                        \
+	"nat = ( { name = \"out\"; action = \"source\"; out = \"wan\"; to = \"port\"; "            \
+	"destination = \"203.0.113.0/24\"; } );\n"
 
 #define NO_REMOTE     ""
 #define REMOTE(to)    "remote = \"" to "\";"
@@ -42,12 +47,12 @@ struct tunnel {
 	uint32_t seq;
 };
 
-static struct tunnel tunnel_new(const char *remote, const char *routes)
+static struct tunnel tunnel_new(const char *remote, const char *routes, const char *more)
 {
 	char text[4096];
 	struct tunnel t = {0};
 
-	snprintf(text, sizeof(text), form, remote, routes);
+	snprintf(text, sizeof(text), form, remote, routes, more);
 	t.g = gateway_new(0, text);
 	t.b = peer_new(t.g, "from-b");
 	return t;
@@ -88,18 +93,24 @@ struct row {
 	const char *forged[5], *honest[4]; // sources; none: the end
 };
 
-static void check(const struct row rows[], size_t n)
+static void check_with(const struct row rows[], size_t n, const char *more)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct tunnel t = tunnel_new(rows[i].remote, rows[i].routes);
+		struct tunnel t = tunnel_new(rows[i].remote, rows[i].routes, more);
 
-		print_message("%s\n", rows[i].name);
+		print_message("%s%s\n", rows[i].name, more[0] != '\0' ? ", NAT" : "");
 		for (unsigned int k = 0; rows[i].forged[k] != NULL; k++)
 			expect(&t, rows[i].forged[k], true);
 		for (unsigned int k = 0; rows[i].honest[k] != NULL; k++)
 			expect(&t, rows[i].honest[k], false);
 		tunnel_free(&t);
 	}
+}
+
+static void check(const struct row rows[], size_t n)
+{
+	check_with(rows, n, "");
+	check_with(rows, n, NAT);
 }
 
 static void test_v4(void **state)
@@ -148,10 +159,31 @@ static void test_v6(void **state)
 	check(rows, COUNT_OF(rows));
 }
 
+// Each packet of a burst is judged by its own source, also behind one that leaves the burst before.
+static void test_burst(void **state)
+{
+	static const char *const sources[][3] = {
+		{"10.1.0.1", "10.1.0.6", "10.3.0.5"}, {"10.1.0.1", "10.3.0.5", "10.1.0.6"}};
+
+	(void)state;
+	for (unsigned int i = 0; i < 2 * COUNT_OF(sources); i++) {
+		struct tunnel t = tunnel_new(NO_REMOTE, "", i < COUNT_OF(sources) ? "" : NAT);
+		struct frame f[3];
+
+		for (unsigned int k = 0; k < COUNT_OF(f); k++)
+			f[k] = from_peer(&t, sources[i % COUNT_OF(sources)][k]);
+		gateway_pass(t.g, f, COUNT_OF(f));
+		expect_drops(t.g, DROP_IP_SOURCE, 2);
+		expect_all_sent(t.g, 1, LAN);
+		assert_int_equal(be32(frame_packet(&t.g->sent[0]) + 12), ip_number("10.3.0.5"));
+		tunnel_free(&t);
+	}
+}
+
 // The cached decision of a host's own connection does not apply to packets out of the tunnel.
 static void test_cached_decision_is_not_for_tunnel(void **state)
 {
-	struct tunnel t = tunnel_new(NO_REMOTE, "");
+	struct tunnel t = tunnel_new(NO_REMOTE, "", "");
 	struct frame open = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.6", "10.3.0.5"));
 	uint8_t forged[FRAME_MAX], reply[FRAME_MAX];
 	uint16_t len = ip_write(forged, (struct ipv4)FROM_TO("10.1.0.6", "10.3.0.5"));
@@ -174,7 +206,7 @@ static void test_cached_decision_is_not_for_tunnel(void **state)
 // local host.
 static void test_error(void **state)
 {
-	struct tunnel t = tunnel_new(REMOTE("10.3.0.0/24"), "");
+	struct tunnel t = tunnel_new(REMOTE("10.3.0.0/24"), "", "");
 	struct frame open = frame_ip(LAN, (struct ipv4)FROM_TO("10.1.0.5", "10.3.0.5"));
 	static const char *const from[] = {"10.1.0.6", "172.16.0.9"};
 
@@ -198,6 +230,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		pipeline_test(test_v4),
 		pipeline_test(test_v6),
+		pipeline_test(test_burst),
 		pipeline_test(test_cached_decision_is_not_for_tunnel),
 		pipeline_test(test_error),
 	};

@@ -94,6 +94,31 @@ static void test_host(void **state)
 	gateway_free(g);
 }
 
+// Each packet of a burst goes by the route with its own source.
+static void test_burst(void **state)
+{
+	static const char *const from[] = {"192.0.2.1", "198.51.100.1"};
+	struct gateway *g = gateway_new(0, conf);
+
+	(void)state;
+	gateway_host_add(g, WAN);
+	for (unsigned int i = 0; i < COUNT_OF(from); i++) {
+		struct frame f = frame_ip(
+			WAN, (struct ipv4)FROM_TO(from[i], PEER, .sport = 500, .dport = 500));
+
+		gateway_host_sends(g, &f);
+	}
+	gateway_pass(g, NULL, 0);
+	assert_int_equal(g->n_sent, COUNT_OF(from));
+	for (unsigned int i = 0; i < COUNT_OF(from); i++) {
+		const struct frame *sent = &g->sent[i];
+		bool first = be32(frame_packet(sent) + 12) == ip_number(from[0]);
+
+		assert_int_equal(sent->port, first ? WAN : WAN2);
+	}
+	gateway_free(g);
+}
+
 #define PATHS(via, side)                                                                           \
 	"ports = (\n"                                                                              \
 	"  { name = \"lan\"; device = \"net_null0\"; addresses = [ \"10.1.0.1/24\" ]; },\n"        \
@@ -146,6 +171,7 @@ int main(void)
 		pipeline_test(test_esp),
 		pipeline_test(test_route_decides_reply),
 		pipeline_test(test_host),
+		pipeline_test(test_burst),
 		pipeline_test(test_rule_names_a_port),
 	};
 

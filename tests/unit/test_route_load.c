@@ -178,7 +178,7 @@ static void check_oracle(const struct route_table *t, uint64_t *seed)
 	const struct nexthop *right[ROUTE_FIND_MAX], *found[ROUTE_FIND_MAX];
 	struct ip_addr addr[ROUTE_FIND_MAX];
 	struct ribs ribs = ribs_of(t);
-	unsigned int n = 0;
+	unsigned int n = 0, batch = ROUTE_FIND_MAX;
 
 	for (unsigned int i = 0; i < LOOK_UPS; i++) {
 		const struct route *r = route_at(t, random_below(seed, (uint32_t)route_count(t)));
@@ -192,11 +192,12 @@ static void check_oracle(const struct route_table *t, uint64_t *seed)
 		assert_ptr_equal(route_find(t, &dst), oracle_find(&ribs, t, &dst));
 		addr[n] = dst;
 		right[n++] = route_find(t, &dst);
-		if (n < 1 + random_below(seed, ROUTE_FIND_MAX - 1))
+		if (n < batch)
 			continue;
 		route_find_each(t, addr, n, found);
 		assert_memory_equal(found, right, n * sizeof(found[0]));
 		n = 0;
+		batch = 2 * (1 + random_below(seed, ROUTE_FIND_MAX / 2));
 	}
 	rte_rib_free(ribs.v4);
 	rte_rib6_free(ribs.v6);
