@@ -6,33 +6,6 @@
 #include "policy_search.h"
 #include "worker.h"
 
-// A packet to an unprotected port crosses the boundary once more, also from one tunnel into
-// another.
-static inline bool policy_goes_outside(const struct worker *w, const struct pkt *p)
-{
-	return !nexthop_leads_on(p->nexthop) || w->snapshot->iface[p->nexthop->iface].unprotected;
-}
-
-// Whether the packet is subject to inbound and to outbound policy. p->nexthop is known.
-static inline bool policy_is_inbound(const struct worker *w, const struct pkt *p)
-{
-	const struct iface *by = pkt_iface(w, p);
-
-	return p->sa_in != NULL || (by->unprotected && !by->is_host);
-}
-
-static inline bool policy_is_outbound(const struct worker *w, const struct pkt *p)
-{
-	if (pkt_is_local(p))
-		return false;
-	if (pkt_goes_into_tunnel(p))
-		return true;
-	if (p->sa_in != NULL || pkt_iface(w, p)->is_host)
-		return policy_goes_outside(w, p);
-	// Inbound policy knows a packet in clear by the ends that it was received with.
-	return !policy_is_inbound(w, p) || (worker_translates(w) && policy_goes_outside(w, p));
-}
-
 // Checks a packet against the inbound policy that was found for it (RFC 4301 5.2). From an
 // SA, it must be the policy that sends through that SA; p->in_by is set to its number. Returns
 // DROP_NONE, DROP_SELECTOR, DROP_CLEAR_TEXT, DROP_IP_SOURCE, DROP_TUNNEL_SOURCE, DROP_NO_POLICY or

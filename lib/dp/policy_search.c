@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "policy_search.h"
 
-#include "policy.h"
 #include "policy_find.h"
 #include "translate.h"
 

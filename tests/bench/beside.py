@@ -33,11 +33,11 @@ def output(command, **options):
 
 
 def prepare():
-    """Culvert's program."""
+    """The programs."""
     output([ROOT + "/app/packages", "build", "measure"])
     if not os.path.exists(ROOT + "/build/build.ninja"):
         output(["meson", "setup", ROOT + "/build", ROOT])
-    output(["ninja", "-C", ROOT + "/build", "tests/bench/bench_pass"])
+    output(["ninja", "-C", ROOT + "/build", "tests/bench/bench_pass", "tests/bench/bench_core_watch"])
 
 
 def ipsec_mb():

@@ -8,7 +8,7 @@
 #include "core.h"
 
 #define ROUNDS_MAX  9999
-#define ROUNDS_MORE 9 // for each round that counts, so many others do not; then all count
+#define ROUNDS_MORE 9 // rounds that need not count, for each that does
 
 struct rounds {
 	unsigned int n;      // that count: the next one writes its figures at this place

@@ -159,7 +159,7 @@ static void test_v6(void **state)
 	check(rows, COUNT_OF(rows));
 }
 
-// Each packet of a burst is judged by its own source, also behind one that leaves the burst before.
+// Each packet of a burst is judged by its own source, also after one that has left the burst.
 static void test_burst(void **state)
 {
 	static const char *const sources[][3] = {

@@ -27,7 +27,7 @@
 #include <rte_kvargs.h>
 #include <rte_version.h>
 
-#include "core.h"
+#include "rounds.h"
 
 #define ROUNDS 301 // of one batch each
 #define BURST  32
@@ -65,8 +65,9 @@ struct port {
 // Shared by all ports: one lcore polls them.
 static uint64_t received, sent;
 static unsigned int to_record; // frames of the capture to receive
-static double round_cycles[ROUNDS], round_share[ROUNDS];
-static unsigned int rounds;
+static double round_cycles[ROUNDS];
+static struct rounds rounds;
+static struct core core_before; // of the batch
 static uint64_t clock_tsc;
 
 static uint32_t random_below(struct port *p, uint32_t n)
@@ -127,20 +128,25 @@ static double median(double *v, unsigned int n)
 static double own_cycles(struct queue *q)
 {
 	struct port *p = q->port;
+	static struct rounds r;
+	struct core before, after;
 	struct rte_mbuf *m[BURST];
 	double v[ROUNDS];
 
-	for (unsigned int r = 0; r < ROUNDS; r++) {
+	rounds_begin(&r, ROUNDS);
+	do {
 		uint64_t start = 0;
 
 		batch_fill(p);
+		before = core_measure();
 		for (unsigned int i = 0; i < p->n; i += BURST) {
 			if (i == p->warm)
 				start = rte_rdtsc_precise();
 			frames_tx(m, frames_rx(&p->batch[i], q->pool, m, BURST));
 		}
-		v[r] = (double)(rte_rdtsc_precise() - start) / (p->n - p->warm);
-	}
+		v[r.n] = (double)(rte_rdtsc_precise() - start) / (p->n - p->warm);
+		after = core_measure();
+	} while (rounds_add(&r, RTE_MIN(before.share, after.share), after.clock));
 	return median(v, ROUNDS);
 }
 
@@ -151,7 +157,7 @@ static void finish(struct queue *q)
 	printf("{\"cycles\":%.1f,\"cycles_q1\":%.1f,\"cycles_q3\":%.1f,\"ports\":%.1f,"
 	       "\"core_shared\":%s,\"received\":%" PRIu64 ",\"sent\":%" PRIu64 "}\n",
 		cycles, round_cycles[ROUNDS / 4], round_cycles[3 * ROUNDS / 4], own_cycles(q),
-		core_is_shared(median(round_share, ROUNDS)) ? "true" : "false", received, sent);
+		core_is_shared(rounds_core(&rounds).share) ? "true" : "false", received, sent);
 	fflush(stdout);
 	_exit(0);
 }
@@ -162,12 +168,17 @@ static void batch_end(struct queue *q)
 	struct port *p = q->port;
 
 	if (clock_tsc != 0) {
-		round_cycles[rounds] = (double)(rte_rdtsc_precise() - clock_tsc) / (p->n - p->warm);
-		round_share[rounds++] = core_measure().share;
-		if (rounds == ROUNDS)
+		uint64_t cycles = rte_rdtsc_precise() - clock_tsc;
+		struct core after = core_measure();
+
+		round_cycles[rounds.n] = (double)cycles / (p->n - p->warm);
+		if (!rounds_add(&rounds, RTE_MIN(core_before.share, after.share), after.clock))
 			finish(q);
+	} else {
+		rounds_begin(&rounds, ROUNDS);
 	}
 	batch_fill(p);
+	core_before = core_measure();
 }
 
 static uint16_t rx_once(struct queue *q, struct rte_mbuf **m, uint16_t n)

@@ -50,7 +50,7 @@ def build():
     # such as /tmp.
     sources = glob.glob(tree + "examples/ipsec-secgw/*.c")
     sources += [os.path.join(HERE, name) for name in ("net_frames.c", "latency.c")]
-    sources += [os.path.join(HERE, "..", name) for name in ("core.c", "paced.c", "paced_port.c")]
+    sources += [os.path.join(HERE, "..", name) for name in ("core.c", "rounds.c", "paced.c", "paced_port.c")]
     objects = {os.path.basename(name)[:-1] + "o": name for name in sources}
     with open(WORK + "/build.ninja", "w", encoding="utf-8") as f:
         f.write(f"rule cc\n command = gcc {shlex.join(flags + private)} -c -o $out $in\n"
