@@ -368,7 +368,6 @@ static void measure(const struct row *row, struct rte_mempool *pool, unsigned in
 	static unsigned int plain_size; // whose instructions are in without
 	struct side *plain = side_new(row, true, pool, 0, rounds),
 		    *side = side_new(row, false, pool, 2, rounds);
-	struct core before, after;
 
 	prepare(plain);
 	prepare(side);
@@ -377,13 +376,11 @@ static void measure(const struct row *row, struct rte_mempool *pool, unsigned in
 	plain_size = plain->point.size;
 	count(side, &with);
 	rounds_begin(&counted, rounds);
-	after = core_measure();
 	do {
-		before = after;
+		rounds_start(&counted);
 		round_run(plain, &without, counted.n);
 		round_run(side, &with, counted.n);
-		after = core_measure();
-	} while (rounds_add(&counted, RTE_MIN(before.share, after.share), after.clock));
+	} while (rounds_end(&counted));
 	for (unsigned int way = 0; way < WAYS; way++)
 		print(row, way, &with.way[way], &without.way[way], rounds, rounds_core(&counted),
 			json);

@@ -204,20 +204,18 @@ static void rounds_run(struct row *row, struct side *alone, struct side *mixed, 
 {
 	static double legit[ROUNDS_MAX], hostile[ROUNDS_MAX], kept[ROUNDS_MAX];
 	static struct rounds counted;
-	struct core before, after = core_measure();
 
 	rounds_begin(&counted, rounds);
 	do {
 		const unsigned int i = counted.n;
 		double mean;
 
-		before = after;
+		rounds_start(&counted);
 		legit[i] = cycles_of(alone);
 		mean = cycles_of(mixed);
 		hostile[i] = 2 * mean - legit[i];
 		kept[i] = legit[i] / mean * 100;
-		after = core_measure();
-	} while (rounds_add(&counted, RTE_MIN(before.share, after.share), after.clock));
+	} while (rounds_end(&counted));
 	row->core = rounds_core(&counted);
 	row->legit = median(legit, rounds);
 	row->hostile = median(hostile, rounds);

@@ -15,6 +15,7 @@ struct rounds {
 	unsigned int wanted; // at most ROUNDS_MAX
 	unsigned int left;   // that need not count
 	double share[ROUNDS_MAX], clock[ROUNDS_MAX]; // of the core, in each that counts
+	struct core before;                          // this round
 };
 
 void rounds_begin(struct rounds *r, unsigned int wanted);
@@ -22,6 +23,10 @@ void rounds_begin(struct rounds *r, unsigned int wanted);
 // A round was run between two measurements of the core; share is the lower one of all threads that
 // it ran on. Returns whether more are to be run.
 bool rounds_add(struct rounds *r, double share, double clock);
+
+// The same for a round of this thread alone, between the two calls, which measure its core.
+void rounds_start(struct rounds *r);
+bool rounds_end(struct rounds *r);
 
 // The core of the rounds that count: medians.
 struct core rounds_core(struct rounds *r);

@@ -67,7 +67,6 @@ static uint64_t received, sent;
 static unsigned int to_record; // frames of the capture to receive
 static double round_cycles[ROUNDS];
 static struct rounds rounds;
-static struct core core_before; // of the batch
 static uint64_t clock_tsc;
 
 static uint32_t random_below(struct port *p, uint32_t n)
@@ -129,7 +128,6 @@ static double own_cycles(struct queue *q)
 {
 	struct port *p = q->port;
 	static struct rounds r;
-	struct core before, after;
 	struct rte_mbuf *m[BURST];
 	double v[ROUNDS];
 
@@ -138,15 +136,14 @@ static double own_cycles(struct queue *q)
 		uint64_t start = 0;
 
 		batch_fill(p);
-		before = core_measure();
+		rounds_start(&r);
 		for (unsigned int i = 0; i < p->n; i += BURST) {
 			if (i == p->warm)
 				start = rte_rdtsc_precise();
 			frames_tx(m, frames_rx(&p->batch[i], q->pool, m, BURST));
 		}
 		v[r.n] = (double)(rte_rdtsc_precise() - start) / (p->n - p->warm);
-		after = core_measure();
-	} while (rounds_add(&r, RTE_MIN(before.share, after.share), after.clock));
+	} while (rounds_end(&r));
 	return median(v, ROUNDS);
 }
 
@@ -169,16 +166,15 @@ static void batch_end(struct queue *q)
 
 	if (clock_tsc != 0) {
 		uint64_t cycles = rte_rdtsc_precise() - clock_tsc;
-		struct core after = core_measure();
 
 		round_cycles[rounds.n] = (double)cycles / (p->n - p->warm);
-		if (!rounds_add(&rounds, RTE_MIN(core_before.share, after.share), after.clock))
+		if (!rounds_end(&rounds))
 			finish(q);
 	} else {
 		rounds_begin(&rounds, ROUNDS);
 	}
 	batch_fill(p);
-	core_before = core_measure();
+	rounds_start(&rounds);
 }
 
 static uint16_t rx_once(struct queue *q, struct rte_mbuf **m, uint16_t n)
