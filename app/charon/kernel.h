@@ -19,6 +19,7 @@ struct kernel_sa {
 	ipsec_mode_t mode;
 	char name[NAME_SIZE]; // of the gateway's SA; empty: it has none yet
 	bool lost;            // with the gateway that has stopped
+	bool left;            // the peer deletes it: another sends
 	bool renew;           // see pair.c
 	host_t *src, *dst;
 	uint32_t if_id;             // of the tunnel that it belongs to; 0: it has policies

@@ -15,13 +15,15 @@ struct waiting {
 	char name[NAME_SIZE];
 };
 
-// It may be gone.
+// It may be gone, or going.
 static job_requeue_t waited(struct waiting *w)
 {
 	struct kernel *k = w->kernel;
+	const struct kernel_sa *sa;
 
 	k->mutex->lock(k->mutex);
-	if (sa_named(k, w->name) != NULL)
+	sa = sa_named(k, w->name);
+	if (sa != NULL && !sa->left)
 		sa_set_late(k, w->name, false);
 	k->mutex->unlock(k->mutex);
 	return JOB_REQUEUE_NONE;
@@ -57,8 +59,10 @@ static void leave(struct kernel *k, ike_sa_t *ike_sa)
 		struct kernel_sa *sa = sa_find(k, ntohl(child->get_spi(child, FALSE)), false,
 			ike_sa->get_other_host(ike_sa));
 
-		if (sa != NULL && sa->name[0] != '\0')
+		if (sa != NULL && sa->name[0] != '\0') {
 			sa_set_late(k, sa->name, true);
+			sa->left = true;
+		}
 	}
 	e->destroy(e);
 }

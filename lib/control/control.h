@@ -126,6 +126,7 @@ struct ike_state {
 	void *groups, *ingresses; // by id; those with an ingress, by that
 	void *peers;              // by id
 	unsigned int n_sas;       // not yet released
+	uint64_t n_added;         // SAs so far
 	struct ike_policy **tunnels;
 	unsigned int n_tunnels;
 	unsigned int tunnel_next; // is checked next

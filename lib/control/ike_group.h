@@ -10,6 +10,7 @@ struct ike_sa {
 	struct object object;
 	struct sa *sa;
 	unsigned int place; // in the list of its direction, after the configuration's
+	uint64_t number;    // a later SA has a higher one
 };
 
 struct ike_policy {

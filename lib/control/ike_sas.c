@@ -58,6 +58,12 @@ static struct sa *sa_of(const struct object *o)
 	return ((const struct ike_sa *)o)->sa;
 }
 
+// For outbound SAs that are not late.
+static bool is_newer(const struct object *o, const struct ike_sa *than)
+{
+	return !sa_of(o)->live.late && ((const struct ike_sa *)o)->number > than->number;
+}
+
 static bool is_out(const struct sa *sa)
 {
 	return sa->opt.direction == SA_OUT;
@@ -206,7 +212,8 @@ void ike_sa_order(struct control *c, struct ike_sa *o, bool late)
 	struct object **at = &g->out;
 
 	ike_chain_remove(&o->object);
-	while (late && *at != NULL)
+	o->sa->live.late = late;
+	while (*at != NULL && (late || is_newer(*at, o)))
 		at = &(*at)->next;
 	o->object.next = *at;
 	o->object.chain = &g->out;
@@ -223,6 +230,7 @@ static void sa_publish(struct control *c, struct ike_sa *o)
 	enum sa_direction direction = o->sa->opt.direction;
 
 	c->ike.n_sas++;
+	o->number = c->ike.n_added++;
 	if (o->object.peer != NULL)
 		o->object.peer->sas++;
 	o->place = (is_out(o->sa) ? sas->n_out : sas->n_in) - sas->n_configured[direction];

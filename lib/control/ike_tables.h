@@ -28,8 +28,8 @@ struct sa *ike_sa_get(const struct ike_sa *o);
 int ike_sa_add(struct control *c, const struct conf *conf, const struct conf_sa *conf_sa,
 	struct ike_sa **added);
 
-// Puts an outbound SA before all others of its group, or, if late, after them. The first one
-// sends.
+// Puts an outbound SA before those of its group that are older or late, or, if it is late, after
+// all. The first one sends.
 void ike_sa_order(struct control *c, struct ike_sa *o, bool late);
 
 // Deletes it: workers may use it until the end of their pass.

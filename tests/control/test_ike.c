@@ -144,6 +144,32 @@ static void test_newest_sa_sends(void **state)
 	assert_int_equal(desk_flow_generation(), desk_generation());
 }
 
+static void expect_sends(const char *sa, const char *late, const char *sender)
+{
+	ask_now("sa set ike.%s.out { late = %s; }", sa, late);
+	expect_sender("ike.p", sender);
+}
+
+// One that is late no more does not take the place of a newer one. If all are late, the one sends
+// that has been so for longest.
+static void test_newest_that_is_not_late_sends(void **state)
+{
+	(void)state;
+	ask_policy("p", "10.4.0.0/24", 7, "");
+	ask_pair("a", 0x10000, 7);
+	ask_done();
+	expect_sends("a", "true", "ike.a.out");
+	ask_pair("b", 0x20000, 7);
+	ask_pair("c", 0x30000, 7);
+	ask_done();
+	expect_sends("a", "false", "ike.c.out");
+	expect_sends("c", "true", "ike.b.out");
+	expect_sends("b", "true", "ike.a.out");
+	expect_sends("a", "true", "ike.c.out");
+	expect_sends("b", "false", "ike.b.out");
+	expect_sends("c", "false", "ike.c.out");
+}
+
 static void test_refused(void **state)
 {
 	(void)state;
@@ -450,6 +476,7 @@ int main(void)
 		ike_desk_test(test_trap_and_tunnel_are_one),
 		ike_desk_test(test_tunnel_state),
 		ike_desk_test(test_newest_sa_sends),
+		ike_desk_test(test_newest_that_is_not_late_sends),
 		ike_desk_test(test_refused),
 		ike_desk_test(test_key_is_never_used_twice),
 		ike_desk_test(test_all_or_nothing),

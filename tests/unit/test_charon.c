@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The plugin for charon: SAs and policies of peers that choose SPIs and selectors with bad intent,
-// and SAs of a gateway that is started again.
+// of peers that authenticate themselves again, and of a gateway that is started again.
 // Requests to the gateway end here; lists, hosts and selectors are strongSwan's own.
 #include "kernel.h"
 
 #include <arpa/inet.h>
+#include <encoding/payloads/delete_payload.h>
 #include <fcntl.h>
 
 #include "test.h"
@@ -89,10 +90,6 @@ static bool has_ha(plugin_loader_t *this, plugin_feature_t feature)
 	return in_pair;
 }
 
-void reauth_wait(struct kernel *kernel, const struct kernel_sa *sa)
-{
-}
-
 const char *child_unknown(void)
 {
 	return NULL;
@@ -119,10 +116,15 @@ static void note_watch(
 	feed = callback;
 }
 
+static job_t *last_job; // NULL: none was scheduled
+
 static void note_job(scheduler_t *this, job_t *job, uint32_t s)
 {
-	job->destroy(job);
+	DESTROY_IF(last_job);
+	last_job = job;
 }
+
+static bool responder; // of the exchange that makes SAs
 
 static linked_list_t *networks(const char *format, unsigned int n)
 {
@@ -159,7 +161,7 @@ static status_t add_many(
 		.enc_key = chunk_from_chars(
 			1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 1, 2, 3, 4),
 		.int_alg = AUTH_UNDEFINED,
-		.initiator = true,
+		.initiator = !responder,
 		.inbound = inbound};
 	status_t status = sa_add(k, &id, &sa);
 
@@ -212,6 +214,8 @@ static int teardown(void **state)
 	k->policies->destroy(k->policies);
 	k->groups->destroy(k->groups);
 	free(k);
+	DESTROY_IF(last_job);
+	last_job = NULL;
 	return 0;
 }
 
@@ -310,6 +314,80 @@ static void test_gateway_lost(void **state)
 	k->mutex->destroy(k->mutex);
 }
 
+static host_t *other_end;
+
+static host_t *peer_host(ike_sa_t *this)
+{
+	return other_end;
+}
+
+static uint32_t child_spi(child_sa_t *this, bool inbound)
+{
+	return htonl(inbound ? 0x3000 : 0x1000);
+}
+
+static enumerator_t *children(ike_sa_t *this)
+{
+	static child_sa_t child = {.get_spi = child_spi};
+
+	return enumerator_create_single(&child, NULL);
+}
+
+static delete_payload_t *deleted;
+
+static payload_t *deletion(message_t *this, payload_type_t type)
+{
+	return (payload_t *)deleted;
+}
+
+static exchange_type_t informational(message_t *this)
+{
+	return INFORMATIONAL;
+}
+
+static bool is_request(message_t *this)
+{
+	return true;
+}
+
+static void ike_sa_deleted(void)
+{
+	message_t message = {.get_exchange_type = informational,
+		.get_request = is_request,
+		.get_payload = deletion};
+	ike_sa_t ike_sa = {.create_child_sa_enumerator = children, .get_other_host = peer_host};
+
+	other_end = host_create_from_string("198.51.100.9", 1024);
+	deleted = delete_payload_create(PLV2_DELETE, PROTO_IKE);
+	reauth_message(k, &ike_sa, &message);
+	deleted->destroy(deleted);
+	other_end->destroy(other_end);
+}
+
+// An SA that the peer has made sends after a while, but not if the peer deletes it before: the next
+// one sends then.
+static void test_reauthenticated_twice(void **state)
+{
+	k->mutex = mutex_create(MUTEX_TYPE_DEFAULT);
+	for (unsigned int i = 0; i < 2; i++) {
+		responder = true;
+		assert_int_equal(add("198.51.100.9", 1024, 0x1000), SUCCESS);
+		responder = false;
+		assert_non_null(strstr(changes, " late = true;"));
+		if (i == 1) {
+			ike_sa_deleted();
+			assert_string_equal(
+				changes, "sa set ike.road.out.00001000 { late = true; }\n");
+		}
+		changes[0] = '\0';
+		assert_int_equal(last_job->execute(last_job).type, JOB_REQUEUE_TYPE_NONE);
+		assert_string_equal(
+			changes, i == 0 ? "sa set ike.road.out.00001000 { late = false; }\n" : "");
+		assert_int_equal(del("198.51.100.9", 1024, 0x1000), SUCCESS);
+	}
+	k->mutex->destroy(k->mutex);
+}
+
 static status_t policy_make(uint32_t reqid, uint32_t net, bool delete)
 {
 	host_t *host = host_create_from_string("192.0.2.1", 4500);
@@ -383,6 +461,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_too_many_selectors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_events_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gateway_lost, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reauthenticated_twice, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_spi_awaited, setup, teardown),
 	};
