@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AES-GCM (RFC 4106) and AES-GMAC (RFC 4543) on ipsec-mb: its direct functions, packet by packet.
-// GMAC is GCM that authenticates everything, the IV included, and encrypts nothing.
+// AES-GCM (RFC 4106) and AES-GMAC (RFC 4543) on ipsec-mb: its direct functions, packet by packet,
+// or those of vaes_gcm.h. GMAC is GCM that authenticates everything, the IV included, and encrypts
+// nothing.
 
 #include <string.h>
 
 #include <rte_prefetch.h>
 
 #include "ipsec_mb.h"
+#include "vaes_gcm.h"
 
 #define AHEAD 4u // packets
 
@@ -24,11 +26,24 @@ struct gcm {
 	((struct gcm){m->gcm##bits##_pre, m->gcm##bits##_enc, m->gcm##bits##_dec,                  \
 		m->gmac##bits##_init, m->gmac##bits##_update, m->gmac##bits##_finalize})
 
-static struct gcm gcm_of(const IMB_MGR *m, uint32_t key_len)
+// Whether sealing and opening is that of vaes_gcm.h.
+static bool is_vaes(const struct imb_worker *w, const struct cipher_alg *cipher)
 {
-	return key_len == IMB_KEY_128_BYTES   ? GCM_OF(m, 128)
-	       : key_len == IMB_KEY_192_BYTES ? GCM_OF(m, 192)
-					      : GCM_OF(m, 256);
+	return cipher->mode == CIPHER_GCM && vaes_gcm_fits(w->best->features);
+}
+
+static struct gcm gcm_of(const struct imb_worker *w, const struct cipher_alg *cipher)
+{
+	const IMB_MGR *m = w->best;
+	struct gcm gcm = cipher->key_len == IMB_KEY_128_BYTES   ? GCM_OF(m, 128)
+			 : cipher->key_len == IMB_KEY_192_BYTES ? GCM_OF(m, 192)
+								: GCM_OF(m, 256);
+
+	if (is_vaes(w, cipher)) {
+		gcm.encrypt = vaes_gcm_seal(cipher->key_len);
+		gcm.decrypt = vaes_gcm_open(cipher->key_len);
+	}
+	return gcm;
 }
 
 // Values that all packets of a lot share.
@@ -36,7 +51,8 @@ struct lot {
 	struct gcm gcm;
 	uint32_t key_len; // octets, also of the next ones
 	uint8_t icv_len, esn_len;
-	bool fetch; // its keys: they are of several sessions
+	uint8_t powers; // of the hash key, at most
+	bool fetch;     // its keys: they are of several sessions
 };
 
 static struct lot lot_of(const struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
@@ -44,10 +60,11 @@ static struct lot lot_of(const struct imb_worker *w, struct crypto_op *const lot
 	const struct cipher_alg *cipher = crypto_session_cipher(lot[0]->session);
 
 	return (struct lot){
-		.gcm = gcm_of(w->best, cipher->key_len),
+		.gcm = gcm_of(w, cipher),
 		.key_len = cipher->key_len,
 		.icv_len = cipher->icv_len,
 		.esn_len = crypto_session_esn(lot[0]->session) ? ESN_LEN : 0,
+		.powers = is_vaes(w, cipher) ? VAES_GCM_POWERS + 1 : 48,
 		.fetch = !imb_lot_has_one_session(lot, n),
 	};
 }
@@ -55,16 +72,16 @@ static struct lot lot_of(const struct imb_worker *w, struct crypto_op *const lot
 // The keys of many SAs are in no cache: their lines but the first, which has been fetched with the
 // session, and those of the powers of the hash key. The first of these is the last in memory, and a
 // packet needs as many as it has blocks.
-static void fetch_keys(const struct crypto_op *op, uint32_t key_len)
+static void fetch_keys(const struct crypto_op *op, const struct lot *l)
 {
 	const struct imb_session *s = imb_session_of(op);
 	const uint8_t *start = (const uint8_t *)s, *end = (const uint8_t *)(&s->gcm + 1);
 	const uint8_t *power =
-		end - RTE_MIN((op->text_len & ~(size_t)15) + 3 * 16, (size_t)48 * 16);
+		end - RTE_MIN((op->text_len & ~(size_t)15) + 3 * 16, (size_t)l->powers * 16);
 
 	rte_prefetch0(start + RTE_CACHE_LINE_SIZE);
 	rte_prefetch0(start + 2 * RTE_CACHE_LINE_SIZE);
-	if (key_len > IMB_KEY_128_BYTES)
+	if (l->key_len > IMB_KEY_128_BYTES)
 		rte_prefetch0(start + 3 * RTE_CACHE_LINE_SIZE);
 	do
 		rte_prefetch0(power);
@@ -72,19 +89,19 @@ static void fetch_keys(const struct crypto_op *op, uint32_t key_len)
 }
 
 // The keys of the first packets of a lot.
-static void fetch_first_keys(struct crypto_op *const lot[], unsigned int n, uint32_t key_len)
+static void fetch_first_keys(struct crypto_op *const lot[], unsigned int n, const struct lot *l)
 {
 	for (unsigned int i = 0; i < RTE_MIN(n, AHEAD); i++)
-		fetch_keys(lot[i], key_len);
+		fetch_keys(lot[i], l);
 }
 
 // Prefetches the keys of packet i + AHEAD, unless the packet before it is of the same session.
 static inline void fetch_next_keys(
-	struct crypto_op *const lot[], unsigned int n, unsigned int i, uint32_t key_len)
+	struct crypto_op *const lot[], unsigned int n, unsigned int i, const struct lot *l)
 {
 	i += AHEAD;
 	if (i < n && lot[i]->session != lot[i - 1]->session)
-		fetch_keys(lot[i], key_len);
+		fetch_keys(lot[i], l);
 }
 
 static void gcm_seal(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
@@ -92,7 +109,7 @@ static void gcm_seal(struct imb_worker *w, struct crypto_op *const lot[], unsign
 	const struct lot l = lot_of(w, lot, n);
 
 	if (l.fetch)
-		fetch_first_keys(lot, n, l.key_len);
+		fetch_first_keys(lot, n, &l);
 	for (unsigned int i = 0; i < n; i++) {
 		struct crypto_op *op = lot[i];
 		const struct imb_session *s = imb_session_of(op);
@@ -102,7 +119,7 @@ static void gcm_seal(struct imb_worker *w, struct crypto_op *const lot[], unsign
 		__m128i nonce = imb_nonce(s, counter), aad;
 
 		if (l.fetch)
-			fetch_next_keys(lot, n, i, l.key_len);
+			fetch_next_keys(lot, n, i, &l);
 		l.gcm.encrypt(&s->gcm, &w->gcm, text, text, op->text_len, (const uint8_t *)&nonce,
 			imb_aad(&aad, l.esn_len, op), ESP_HEADER_LEN + l.esn_len,
 			text + op->text_len, l.icv_len);
@@ -117,7 +134,7 @@ static void gcm_open(struct imb_worker *w, struct crypto_op *const lot[], unsign
 	const struct lot l = lot_of(w, lot, n);
 
 	if (l.fetch)
-		fetch_first_keys(lot, n, l.key_len);
+		fetch_first_keys(lot, n, &l);
 	for (unsigned int i = 0; i < n; i++) {
 		struct crypto_op *op = lot[i];
 		const struct imb_session *s = imb_session_of(op);
@@ -128,7 +145,7 @@ static void gcm_open(struct imb_worker *w, struct crypto_op *const lot[], unsign
 		uint64_t seq;
 
 		if (l.fetch)
-			fetch_next_keys(lot, n, i, l.key_len);
+			fetch_next_keys(lot, n, i, &l);
 		memcpy(&seq, iv, sizeof(seq));
 		nonce = imb_nonce(s, seq);
 		l.gcm.decrypt(&s->gcm, &w->gcm, text, text, op->text_len, (const uint8_t *)&nonce,
@@ -167,14 +184,14 @@ static void gmac_seal(struct imb_worker *w, struct crypto_op *const lot[], unsig
 	const struct lot l = lot_of(w, lot, n);
 
 	if (l.fetch)
-		fetch_first_keys(lot, n, l.key_len);
+		fetch_first_keys(lot, n, &l);
 	for (unsigned int i = 0; i < n; i++) {
 		struct crypto_op *op = lot[i];
 		uint8_t *iv = op->esp + ESP_HEADER_LEN;
 		rte_be64_t counter = imb_counter_iv(imb_session_of(op), op);
 
 		if (l.fetch)
-			fetch_next_keys(lot, n, i, l.key_len);
+			fetch_next_keys(lot, n, i, &l);
 		memcpy(iv, &counter, sizeof(counter));
 		gmac_icv(&l, w, op, iv + COUNTER_IV_LEN + op->text_len);
 		op->ok = true;
@@ -186,14 +203,14 @@ static void gmac_open(struct imb_worker *w, struct crypto_op *const lot[], unsig
 	const struct lot l = lot_of(w, lot, n);
 
 	if (l.fetch)
-		fetch_first_keys(lot, n, l.key_len);
+		fetch_first_keys(lot, n, &l);
 	for (unsigned int i = 0; i < n; i++) {
 		struct crypto_op *op = lot[i];
 		const uint8_t *iv = op->esp + ESP_HEADER_LEN;
 		uint8_t icv[AEAD_ICV_MAX];
 
 		if (l.fetch)
-			fetch_next_keys(lot, n, i, l.key_len);
+			fetch_next_keys(lot, n, i, &l);
 		gmac_icv(&l, w, op, icv);
 		op->ok = imb_icv_equal(icv, iv + COUNTER_IV_LEN + op->text_len, l.icv_len);
 	}
@@ -210,16 +227,19 @@ void imb_gcm_run(struct imb_worker *w, struct crypto_op *const lot[], unsigned i
 		gmac ? gmac_open(w, lot, n) : gcm_open(w, lot, n);
 }
 
-bool imb_gcm_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
-	const struct imb_worker *w)
-{
-	(void)dir;
-	gcm_of(w->best, key->cipher->key_len).expand(key->cipher_key, &s->gcm);
-	return true;
-}
-
 bool imb_gmac_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
 	const struct imb_worker *w)
 {
-	return imb_gcm_init(s, key, dir, w);
+	(void)dir;
+	gcm_of(w, key->cipher).expand(key->cipher_key, &s->gcm);
+	return true;
+}
+
+bool imb_gcm_init(struct imb_session *s, const struct crypto_key *key, enum crypto_dir dir,
+	const struct imb_worker *w)
+{
+	imb_gmac_init(s, key, dir, w);
+	if (is_vaes(w, key->cipher))
+		vaes_gcm_key(&s->gcm, key->cipher->key_len);
+	return true;
 }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// AES-GCM (NIST SP 800-38D) for processors with the vector instructions VAES and VPCLMULQDQ, but
+// without AVX-512: two blocks in each register. ipsec-mb has that from version 1.5 on, and only for
+// processors that have GFNI, too. Used by ipsec_mb_gcm.c; the functions have the types of the
+// library's own, and are called likewise, by the threads that call those.
+#pragma once
+
+#include <stdbool.h>
+
+#include "ipsec_mb.h"
+
+// Powers of the hash key that a key has.
+#define VAES_GCM_POWERS 10
+
+// Whether this is the fastest on a processor with these features (IMB_FEATURE_...).
+bool vaes_gcm_fits(uint64_t features);
+
+// Completes a key for the functions below, after the library has expanded it: key_len is 16, 24 or
+// 32 octets. The library's functions have no use for it any more.
+void vaes_gcm_key(struct gcm_key_data *key, uint32_t key_len);
+
+// For keys of that many octets. Sealing and opening may be in place. Texts are of whole words of 4
+// octets; of iv 16 octets are read, the last 4 are not used; aad_len is 8 or 12, icv_len 8, 12 or
+// 16. Opening writes the right ICV, for the caller to compare.
+aes_gcm_enc_dec_t vaes_gcm_seal(uint32_t key_len);
+aes_gcm_enc_dec_t vaes_gcm_open(uint32_t key_len);
