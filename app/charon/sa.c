@@ -299,6 +299,7 @@ status_t sa_add(struct kernel *k, kernel_ipsec_sa_id_t *id, kernel_ipsec_add_sa_
 	else // charon may have found a NAT since get_spi()
 		ends_set(sa, id->src, id->dst);
 	sa->mode = data->mode;
+	sa->left = false;
 	group_put(k, sa->group);
 	sa->if_id = id->if_id;
 	sa->group = id->if_id != 0

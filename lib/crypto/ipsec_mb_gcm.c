@@ -51,8 +51,9 @@ struct lot {
 	struct gcm gcm;
 	uint32_t key_len; // octets, also of the next ones
 	uint8_t icv_len, esn_len;
-	uint8_t powers; // of the hash key, at most
-	bool fetch;     // its keys: they are of several sessions
+	// Powers of the hash key that a packet needs: one for each whole block, and as many more.
+	uint8_t more_powers, powers_max;
+	bool fetch; // its keys: they are of several sessions
 };
 
 static struct lot lot_of(const struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
@@ -64,20 +65,20 @@ static struct lot lot_of(const struct imb_worker *w, struct crypto_op *const lot
 		.key_len = cipher->key_len,
 		.icv_len = cipher->icv_len,
 		.esn_len = crypto_session_esn(lot[0]->session) ? ESN_LEN : 0,
-		.powers = is_vaes(w, cipher) ? VAES_GCM_POWERS + 1 : 48,
+		.more_powers = is_vaes(w, cipher) ? 4 : 3,
+		.powers_max = is_vaes(w, cipher) ? VAES_GCM_POWERS + 1 : 48,
 		.fetch = !imb_lot_has_one_session(lot, n),
 	};
 }
 
 // The keys of many SAs are in no cache: their lines but the first, which has been fetched with the
-// session, and those of the powers of the hash key. The first of these is the last in memory, and a
-// packet needs as many as it has blocks.
+// session, and those of the powers of the hash key. The first of these is the last in memory.
 static void fetch_keys(const struct crypto_op *op, const struct lot *l)
 {
 	const struct imb_session *s = imb_session_of(op);
 	const uint8_t *start = (const uint8_t *)s, *end = (const uint8_t *)(&s->gcm + 1);
-	const uint8_t *power =
-		end - RTE_MIN((op->text_len & ~(size_t)15) + 3 * 16, (size_t)l->powers * 16);
+	const unsigned int powers = RTE_MIN(op->text_len / 16u + l->more_powers, l->powers_max);
+	const uint8_t *power = end - powers * 16;
 
 	rte_prefetch0(start + RTE_CACHE_LINE_SIZE);
 	rte_prefetch0(start + 2 * RTE_CACHE_LINE_SIZE);

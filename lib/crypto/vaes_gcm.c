@@ -338,9 +338,9 @@ VAES_INLINE void groups_open(
 	}
 }
 
-VAES_INLINE void crypt(const struct gcm_key_data *key, unsigned int rounds, bool seal, uint8_t *out,
-	const uint8_t *in, size_t len, const uint8_t *iv, const uint8_t *aad, size_t aad_len,
-	uint8_t *icv, size_t icv_len)
+VAES_INLINE void gcm_crypt(const struct gcm_key_data *key, unsigned int rounds, bool seal,
+	uint8_t *out, const uint8_t *in, size_t len, const uint8_t *iv, const uint8_t *aad,
+	size_t aad_len, uint8_t *icv, size_t icv_len)
 {
 	const __m128i nonce = _mm_loadu_si128((const __m128i *)iv);
 	const __m128i mask =
@@ -379,7 +379,7 @@ VAES_INLINE void crypt(const struct gcm_key_data *key, unsigned int rounds, bool
 		uint64_t icv_len)                                                                  \
 	{                                                                                          \
 		(void)unused;                                                                      \
-		crypt(key, rounds, seal, out, in, len, iv, aad, aad_len, icv, icv_len);            \
+		gcm_crypt(key, rounds, seal, out, in, len, iv, aad, aad_len, icv, icv_len);        \
 	}
 
 CRYPT(seal_128, ROUNDS(16), true)
@@ -409,7 +409,7 @@ VAES void vaes_gcm_key(struct gcm_key_data *key, uint32_t key_len)
 	struct product p = {0};
 
 	h = (_mm_slli_epi64(h, 1) | carry) ^ (first & _mm_set_epi64x(POLY_HIGH, 1)); // times x
-	*at = zero;
+	*at = zero; // is read, and multiplied with zeros
 	power = h;
 	for (unsigned int i = 0; i < VAES_GCM_POWERS; i++) {
 		*--at = power;
@@ -418,11 +418,27 @@ VAES void vaes_gcm_key(struct gcm_key_data *key, uint32_t key_len)
 	}
 }
 
+static bool has(uint64_t features, uint64_t needed)
+{
+	return (features & needed) == needed;
+}
+
+// Whether the library has functions by VAES for the processor, and chooses them.
+static bool library_fits(uint64_t features)
+{
+	if (has(features, IMB_CPUFLAGS_AVX512_T2))
+		return true;
+#if IMB_VERSION_NUM >= IMB_VERSION(2, 0, 0) // type 3 has none
+	if (has(features, IMB_CPUFLAGS_AVX2_T3))
+		return has(features, IMB_CPUFLAGS_AVX2_T4);
+	return has(features, IMB_CPUFLAGS_AVX2_T2);
+#else
+	return false;
+#endif
+}
+
 bool vaes_gcm_fits(uint64_t features)
 {
-	const uint64_t needs = IMB_FEATURE_AVX2 | IMB_FEATURE_VAES | IMB_FEATURE_VPCLMULQDQ;
-	const uint64_t library = IMB_VERSION_NUM < IMB_VERSION(1, 5, 0) ? 0 : IMB_FEATURE_GFNI;
-
-	return (features & needs) == needs && (features & IMB_FEATURE_AVX512F) == 0 &&
-	       (features & library) == 0;
+	return has(features, IMB_CPUFLAGS_AVX2 | IMB_FEATURE_VAES | IMB_FEATURE_VPCLMULQDQ) &&
+	       !library_fits(features);
 }

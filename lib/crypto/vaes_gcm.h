@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AES-GCM (NIST SP 800-38D) for processors with the vector instructions VAES and VPCLMULQDQ, but
-// without AVX-512: two blocks in each register. ipsec-mb has that from version 1.5 on, and only for
-// processors that have GFNI, too. Used by ipsec_mb_gcm.c; the functions have the types of the
-// library's own, and are called likewise, by the threads that call those.
+// AES-GCM (NIST SP 800-38D) for processors with the vector instructions VAES and VPCLMULQDQ for
+// which ipsec-mb has no functions by these: those without AVX-512, with ipsec-mb before 2.0, or
+// that lack a feature that it asks for beside them, as GFNI. Used by ipsec_mb_gcm.c; the functions
+// have the types of the library's own, and are called likewise, by the threads that call those.
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 bool vaes_gcm_fits(uint64_t features);
 
 // Completes a key for the functions below, after the library has expanded it: key_len is 16, 24 or
-// 32 octets. The library's functions have no use for it any more.
+// 32 octets. The library's functions have no use for it any more. It is at a multiple of 16 octets.
 void vaes_gcm_key(struct gcm_key_data *key, uint32_t key_len);
 
 // For keys of that many octets. Sealing and opening may be in place. Texts are of whole words of 4
