@@ -46,14 +46,19 @@ static struct gcm gcm_of(const struct imb_worker *w, const struct cipher_alg *ci
 	return gcm;
 }
 
+// The part of its keys that a packet reads; by value, so that a lot stays in registers.
+struct keys_read {
+	uint32_t key_len; // octets
+	// Powers of the hash key: one for each whole block, and as many more.
+	uint16_t more_powers, powers_max;
+};
+
 // Values that all packets of a lot share.
 struct lot {
 	struct gcm gcm;
-	uint32_t key_len; // octets, also of the next ones
-	uint8_t icv_len, esn_len;
-	// Powers of the hash key that a packet needs: one for each whole block, and as many more.
-	uint8_t more_powers, powers_max;
-	bool fetch; // its keys: they are of several sessions
+	struct keys_read keys;
+	uint8_t icv_len, esn_len; // octets
+	bool fetch;               // its keys: they are of several sessions
 };
 
 static struct lot lot_of(const struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
@@ -62,27 +67,27 @@ static struct lot lot_of(const struct imb_worker *w, struct crypto_op *const lot
 
 	return (struct lot){
 		.gcm = gcm_of(w, cipher),
-		.key_len = cipher->key_len,
+		.keys = is_vaes(w, cipher)
+				? (struct keys_read){cipher->key_len, 4, VAES_GCM_POWERS + 1}
+				: (struct keys_read){cipher->key_len, 3, 48},
 		.icv_len = cipher->icv_len,
 		.esn_len = crypto_session_esn(lot[0]->session) ? ESN_LEN : 0,
-		.more_powers = is_vaes(w, cipher) ? 4 : 3,
-		.powers_max = is_vaes(w, cipher) ? VAES_GCM_POWERS + 1 : 48,
 		.fetch = !imb_lot_has_one_session(lot, n),
 	};
 }
 
 // The keys of many SAs are in no cache: their lines but the first, which has been fetched with the
 // session, and those of the powers of the hash key. The first of these is the last in memory.
-static void fetch_keys(const struct crypto_op *op, const struct lot *l)
+static void fetch_keys(const struct crypto_op *op, struct keys_read keys)
 {
 	const struct imb_session *s = imb_session_of(op);
 	const uint8_t *start = (const uint8_t *)s, *end = (const uint8_t *)(&s->gcm + 1);
-	const unsigned int powers = RTE_MIN(op->text_len / 16u + l->more_powers, l->powers_max);
+	const unsigned int powers = RTE_MIN(op->text_len / 16u + keys.more_powers, keys.powers_max);
 	const uint8_t *power = end - powers * 16;
 
 	rte_prefetch0(start + RTE_CACHE_LINE_SIZE);
 	rte_prefetch0(start + 2 * RTE_CACHE_LINE_SIZE);
-	if (l->key_len > IMB_KEY_128_BYTES)
+	if (keys.key_len > IMB_KEY_128_BYTES)
 		rte_prefetch0(start + 3 * RTE_CACHE_LINE_SIZE);
 	do
 		rte_prefetch0(power);
@@ -90,19 +95,19 @@ static void fetch_keys(const struct crypto_op *op, const struct lot *l)
 }
 
 // The keys of the first packets of a lot.
-static void fetch_first_keys(struct crypto_op *const lot[], unsigned int n, const struct lot *l)
+static void fetch_first_keys(struct crypto_op *const lot[], unsigned int n, struct keys_read keys)
 {
 	for (unsigned int i = 0; i < RTE_MIN(n, AHEAD); i++)
-		fetch_keys(lot[i], l);
+		fetch_keys(lot[i], keys);
 }
 
 // Prefetches the keys of packet i + AHEAD, unless the packet before it is of the same session.
 static inline void fetch_next_keys(
-	struct crypto_op *const lot[], unsigned int n, unsigned int i, const struct lot *l)
+	struct crypto_op *const lot[], unsigned int n, unsigned int i, struct keys_read keys)
 {
 	i += AHEAD;
 	if (i < n && lot[i]->session != lot[i - 1]->session)
-		fetch_keys(lot[i], l);
+		fetch_keys(lot[i], keys);
 }
 
 static void gcm_seal(struct imb_worker *w, struct crypto_op *const lot[], unsigned int n)
@@ -110,7 +115,7 @@ static void gcm_seal(struct imb_worker *w, struct crypto_op *const lot[], unsign
 	const struct lot l = lot_of(w, lot, n);
 
 	if (l.fetch)
-		fetch_first_keys(lot, n, &l);
+		fetch_first_keys(lot, n, l.keys);
 	for (unsigned int i = 0; i < n; i++) {
 		struct crypto_op *op = lot[i];
 		const struct imb_session *s = imb_session_of(op);
@@ -120,7 +125,7 @@ static void gcm_seal(struct imb_worker *w, struct crypto_op *const lot[], unsign
 		__m128i nonce = imb_nonce(s, counter), aad;
 
 		if (l.fetch)
-			fetch_next_keys(lot, n, i, &l);
+			fetch_next_keys(lot, n, i, l.keys);
 		l.gcm.encrypt(&s->gcm, &w->gcm, text, text, op->text_len, (const uint8_t *)&nonce,
 			imb_aad(&aad, l.esn_len, op), ESP_HEADER_LEN + l.esn_len,
 			text + op->text_len, l.icv_len);
@@ -135,7 +140,7 @@ static void gcm_open(struct imb_worker *w, struct crypto_op *const lot[], unsign
 	const struct lot l = lot_of(w, lot, n);
 
 	if (l.fetch)
-		fetch_first_keys(lot, n, &l);
+		fetch_first_keys(lot, n, l.keys);
 	for (unsigned int i = 0; i < n; i++) {
 		struct crypto_op *op = lot[i];
 		const struct imb_session *s = imb_session_of(op);
@@ -146,7 +151,7 @@ static void gcm_open(struct imb_worker *w, struct crypto_op *const lot[], unsign
 		uint64_t seq;
 
 		if (l.fetch)
-			fetch_next_keys(lot, n, i, &l);
+			fetch_next_keys(lot, n, i, l.keys);
 		memcpy(&seq, iv, sizeof(seq));
 		nonce = imb_nonce(s, seq);
 		l.gcm.decrypt(&s->gcm, &w->gcm, text, text, op->text_len, (const uint8_t *)&nonce,
@@ -185,14 +190,14 @@ static void gmac_seal(struct imb_worker *w, struct crypto_op *const lot[], unsig
 	const struct lot l = lot_of(w, lot, n);
 
 	if (l.fetch)
-		fetch_first_keys(lot, n, &l);
+		fetch_first_keys(lot, n, l.keys);
 	for (unsigned int i = 0; i < n; i++) {
 		struct crypto_op *op = lot[i];
 		uint8_t *iv = op->esp + ESP_HEADER_LEN;
 		rte_be64_t counter = imb_counter_iv(imb_session_of(op), op);
 
 		if (l.fetch)
-			fetch_next_keys(lot, n, i, &l);
+			fetch_next_keys(lot, n, i, l.keys);
 		memcpy(iv, &counter, sizeof(counter));
 		gmac_icv(&l, w, op, iv + COUNTER_IV_LEN + op->text_len);
 		op->ok = true;
@@ -204,14 +209,14 @@ static void gmac_open(struct imb_worker *w, struct crypto_op *const lot[], unsig
 	const struct lot l = lot_of(w, lot, n);
 
 	if (l.fetch)
-		fetch_first_keys(lot, n, &l);
+		fetch_first_keys(lot, n, l.keys);
 	for (unsigned int i = 0; i < n; i++) {
 		struct crypto_op *op = lot[i];
 		const uint8_t *iv = op->esp + ESP_HEADER_LEN;
 		uint8_t icv[AEAD_ICV_MAX];
 
 		if (l.fetch)
-			fetch_next_keys(lot, n, i, &l);
+			fetch_next_keys(lot, n, i, l.keys);
 		gmac_icv(&l, w, op, icv);
 		op->ok = imb_icv_equal(icv, iv + COUNTER_IV_LEN + op->text_len, l.icv_len);
 	}

@@ -51,7 +51,7 @@ def sentences(rows, ghz):
            f" {gbps(1400)} Gbit/s. DPDK's ipsec-secgw passes {mpps('secgw', 64)} million of 64 octets on the same core in"
            f" alternating runs, without connection state and replay window: Culvert has {ratios('secgw')} times its rate, by"
            f" size and direction. VPP passes {mpps('vpp', 64)} million, without connection state, and without replay window"
-           f" inbound: {ratios('vpp')} times. The kernel of the machine, which has no ESP, forwards"
+           f" inbound: Culvert has {ratios('vpp')} times its rate. The kernel of the machine, which has no ESP, forwards"
            f" {min(kernel):.2f} to {max(kernel):.2f} million packets in clear by nf_conntrack and nftables. Ports are not"
            " counted here: with them rates are lower, and differ less ([over memif](#over-memif), [ports](#ports)). Of"
            f" {sum(row['pairs'] for row in pairs)} pairs of runs, {sum(row['disturbed'] for row in pairs)} were disturbed.")
