@@ -8,6 +8,7 @@
 
 #include "ipsec_mb.h"
 #include "line_memory.h"
+#include "vaes_gcm.h"
 
 // Made with the first session that needs them, and kept until the process ends.
 static struct imb_worker *workers[CRYPTO_WORKERS_MAX];
@@ -35,6 +36,7 @@ static struct imb_worker *worker_new(void)
 	if (w->best == NULL)
 		goto fail;
 	init_mb_mgr_auto(w->best, &arch);
+	w->vaes_gcm = vaes_gcm_fits(w->best->features);
 	w->few = w->best;
 	if ((w->best->features & IMB_FEATURE_SHANI) != 0) {
 		w->few = alloc_mb_mgr(0);

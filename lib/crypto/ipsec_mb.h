@@ -33,6 +33,7 @@ struct imb_worker {
 	IMB_MGR *best; // for functions that take packets one by one
 	IMB_MGR *few;  // for functions that take several at once: best for few packets, ...
 	IMB_MGR *many; // ... and for many, or long ones
+	bool vaes_gcm; // AES-GCM is that of vaes_gcm.h
 	struct gcm_context_data gcm;
 	__m128i counter_block[CRYPTO_LOT_MAX];
 	uint8_t icv[CRYPTO_LOT_MAX][CRYPTO_ICV_MAX], received[CRYPTO_LOT_MAX][CRYPTO_ICV_MAX];

@@ -29,7 +29,7 @@ struct gcm {
 // Whether sealing and opening is that of vaes_gcm.h.
 static bool is_vaes(const struct imb_worker *w, const struct cipher_alg *cipher)
 {
-	return cipher->mode == CIPHER_GCM && vaes_gcm_fits(w->best->features);
+	return cipher->mode == CIPHER_GCM && w->vaes_gcm;
 }
 
 static struct gcm gcm_of(const struct imb_worker *w, const struct cipher_alg *cipher)

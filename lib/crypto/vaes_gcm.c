@@ -14,7 +14,7 @@
 
 #define ROUNDS(key_len) ((key_len) / 4 + 6)
 
-// In a section of their own, so that tests/bench/step.c can tell cryptography from other work.
+// By the name of this section, tests/bench/step.c tells cryptography from other work.
 #define SECTION     __attribute__((section("aes_gcm")))
 #define VAES        __attribute__((target("aes,vaes,pclmul,vpclmulqdq,avx2")))
 #define VAES_INLINE static inline __attribute__((always_inline)) VAES
@@ -49,17 +49,19 @@ VAES_INLINE __m256i key_of_round(const struct gcm_key_data *key, unsigned int ro
 
 // --- GHASH ---
 
+VAES_INLINE __m128i last_to_first(void)
+{
+	return _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+
 VAES_INLINE __m128i reverse(__m128i x)
 {
-	return _mm_shuffle_epi8(
-		x, _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+	return _mm_shuffle_epi8(x, last_to_first());
 }
 
 VAES_INLINE __m256i reverse_both(__m256i x)
 {
-	const __m128i order = _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-
-	return _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(order));
+	return _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(last_to_first()));
 }
 
 VAES_INLINE void product_add(struct product *p, __m256i x, __m256i y)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AES-GCM (NIST SP 800-38D) for processors with the vector instructions VAES and VPCLMULQDQ for
-// which ipsec-mb has no functions by these: those without AVX-512, with ipsec-mb before 2.0, or
-// that lack a feature that it asks for beside them, as GFNI. Used by ipsec_mb_gcm.c; the functions
-// have the types of the library's own, and are called likewise, by the threads that call those.
+// AES-GCM (NIST SP 800-38D) for processors with the vector instructions VAES and VPCLMULQDQ on
+// which ipsec-mb does not use them: with 1.3 all processors without AVX-512, with 2.0 processors
+// that lack another feature that it asks for, such as GFNI. Used by ipsec_mb_gcm.c. The functions
+// have the types of the library's own, and the same threads call them.
 #pragma once
 
 #include <stdbool.h>
